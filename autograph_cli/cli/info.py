@@ -1,0 +1,50 @@
+"""`autograph info`: versions, engines, devices, layout programs."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from autograph_cli import __version__
+
+NEEDED = ("numpy", "ml_dtypes", "click", "rich", "graphviz", "graphviz-pure")
+OPTIONAL = ("torch", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+SYSTEM_LAYOUT = ("dot",)
+
+
+@click.command(short_help="Print versions, engines, devices and layout programs.")
+def info() -> None:
+    """Print the versions of autograph and what it stands on, its engines, devices and layout programs."""
+    for title, rows in sections():
+        click.secho(title, bold=True)
+        for name, text in rows:
+            click.echo(f"  {name:<14} {text}".rstrip())
+
+
+def sections() -> list[tuple[str, list[tuple[str, str]]]]:
+    """What is printed, section by section."""
+    found = [(name, _version(name)) for name in OPTIONAL]
+    return [
+        ("versions", [
+            ("autograph", __version__),
+            ("python", platform.python_version()),
+            *((name, _version(name) or "not installed") for name in NEEDED),
+            *((name, text) for name, text in found if text),
+        ]),
+        ("engines", [("autograph", f"NumPy {_version('numpy')}, serves import torch")]),
+        ("devices", [("cpu", platform.machine())]),
+        ("layout programs", [
+            ("graphviz-pure", _version("graphviz-pure") or "not installed"),
+            *((name, shutil.which(name) or "not installed") for name in SYSTEM_LAYOUT),
+        ]),
+    ]  # fmt: skip
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,134 @@
+"""What several commands ask for, and where their trace comes from."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from autograph_cli import AutographError
+from autograph_cli.graph import Step, Trace
+from autograph_cli.graph.names import visible
+from autograph_cli.record import runner, store
+
+_STEPS = re.compile(r"first|last|all|\d+|\d*:\d*")
+SCRIPTS = (".py", ".pyw")
+
+
+class UsageError(AutographError):
+    """A request that makes no sense as it stands."""
+
+    exit_code = 2
+
+
+class StepsType(click.ParamType[str]):
+    """Which steps to record: `first`, `last`, `all`, `3`, `10:20`, or several of them with commas."""
+
+    name = "steps"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        parts = [part.strip() for part in value.split(",")]
+        for part in parts:
+            if not _STEPS.fullmatch(part) or part == ":":
+                self.fail(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")
+        return ",".join(parts)
+
+
+class StepType(click.ParamType[str]):
+    """One recorded step: `first`, `last` or a number."""
+
+    name = "step"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in ("first", "last") or (value.isascii() and value.isdigit()):
+            return value
+        return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A trace to look at, the stem for names of files made from it, and the exit code of the script if one was run."""
+
+    trace: Trace
+    stem: str
+    exit_code: int = 0
+
+    @property
+    def failed_early(self) -> bool:
+        """Whether the script was run, failed, and left nothing to look at; it has said why itself."""
+        return self.exit_code != 0 and not store.has_graph(self.trace)
+
+
+def open_trace(source: str | None, args: tuple[str, ...], step: str | None, *, quiet_stdout: bool) -> Opened:
+    """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
+
+    With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph.
+    """
+    if source is None:
+        trace = store.load(store.find())
+        return Opened(trace, _stem(trace.script))
+    if source != "-" and not source.endswith(SCRIPTS):
+        if args:
+            raise UsageError(f"{source} is read as a trace and takes no arguments; a script's name ends in .py.")
+        return Opened(store.load(Path(source)), Path(source).stem)
+    folder = Path.cwd()
+    target = runner.Target.of(source, args)
+    with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
+        result, trace = runner.record(target, _steps_for(step), until_exit=True)
+    store.keep(trace, folder)
+    return Opened(trace, _stem(trace.script), result.exit_code)
+
+
+def choose(trace: Trace, wanted: str | None) -> Step:
+    """The step that is asked for; by default the last one in which autograd recorded something.
+
+    Raises `UsageError` for a step that was not kept, listing those that were, and where no step has a graph.
+    """
+    if wanted is not None and wanted.isdigit() and store.has_graph(trace):
+        return _numbered(trace, int(wanted))
+    with_graph = [step for step in trace.steps if store.has_nodes(step)]
+    if not with_graph:
+        raise UsageError(no_graph(trace))
+    return with_graph[0 if wanted == "first" else -1]
+
+
+def _numbered(trace: Trace, number: int) -> Step:
+    for step in trace.steps:
+        if step.number == number:
+            return step
+    kept = ", ".join(str(step.number) for step in trace.steps) or "none"
+    raise UsageError(
+        f"There is no step {number} in the trace of {trace.script}; kept steps: {kept}, of {trace.total_steps}."
+    )
+
+
+def say_derived(step: Step) -> None:
+    """Tell, on stderr, where the step's double-backward graph comes from if the script did not make it."""
+    if step.derived:
+        click.echo(f"double backward: {visible(step.derived)}", err=True)
+
+
+def no_graph(trace: Trace) -> str:
+    """Why there is nothing to draw, and what to add to the script."""
+    if trace.failure:
+        return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
+    if trace.total_steps and not trace.steps:
+        return f"{trace.script} made {trace.total_steps} steps, and none of those asked for is among them."
+    return (
+        f"{trace.script} built no graph, for no tensor required grad: make the tensors to differentiate by "
+        "with requires_grad=True, such as torch.ones(3, requires_grad=True)."
+    )
+
+
+def _stem(script: str) -> str:
+    """A name for files: `expr` for `expr.py`, `stdin` for `<stdin>`, the module's name for a module."""
+    stem = script.removesuffix(".pyw").removesuffix(".py").strip("<>")
+    return re.sub(r"[/\\:\0]", "_", stem) or "graph"
+
+
+def _steps_for(step: str | None) -> str:
+    return "first,last" if step is None else step

@@ -1,0 +1,131 @@
+"""`autograph render`: draw the graphs of a trace, or of a script that is run first."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from autograph_cli.cli.options import Opened, StepType, UsageError, choose, open_trace, say_derived
+from autograph_cli.graph import Step
+from autograph_cli.record.store import write
+
+VIEWS = ("forward", "backward", "double-backward")
+SUFFIXES = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt", "json": ".json"}
+FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What to draw, and how; the same for every view."""
+
+    step: Step
+    format: str
+    roots: tuple[str, ...]
+    order: int
+    engine: str | None
+    title: str
+
+    def of(self, view: str) -> bytes:
+        """The picture of one view."""
+        from autograph_cli import export
+
+        return export.render(
+            self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, engine=self.engine,
+            title=self.title,
+        )  # fmt: skip
+
+
+@click.command(short_help="Draw the last run, a trace, or a script that is run first.")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
+@click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
+@click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
+@click.option("--double-backward", is_flag=True, help="The orders 0, 1 and 2, each in a band of its own.")
+@click.option("--order", type=click.IntRange(1), help="Draw the orders up to this one: --double-backward that goes on.")
+@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
+@click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
+@click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
+@click.option("--engine", help="The layout program: graphviz-pure, which is built in, or dot, if it is installed.")
+@click.pass_context
+def render(
+    ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
+    order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
+    engine: str | None,
+) -> None:  # fmt: skip
+    """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
+
+    Several graphs go to a file each. With `-o -` a script's own output goes to stderr. Where a script made no
+    double-backward graph, autograph made one from its root and leaves, and says so.
+
+    \b
+      autograph render
+      autograph render --forward --backward --double-backward
+      autograph render expr.py --backward -o graph.svg
+      autograph render train.py --step 3 -f text -o - -- --epochs 3
+    """
+    asked = (forward, backward, double_backward or order is not None)
+    views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
+    place = Place.of(output, format_, views)
+    opened = open_trace(source, args, step, quiet_stdout=place.stdout)
+    if opened.failed_early:
+        ctx.exit(opened.exit_code)
+    chosen = choose(opened.trace, step)
+    drawing = Drawing(chosen, place.format, roots, 2 if order is None else order, engine, opened.trace.script)
+    draw(drawing, views, place, opened)
+    ctx.exit(opened.exit_code)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the pictures go: stdout, or a path, and in which format; `here` is where the command was given."""
+
+    here: Path
+    path: Path | None
+    format: str
+    stdout: bool = False
+    several: bool = False
+
+    @classmethod
+    def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
+        """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
+        here, several = Path.cwd(), len(views) > 1
+        if output == "-":
+            if several:
+                raise UsageError(f"-o - takes one graph, not {len(views)}: {', '.join(views)}.")
+            return cls(here, None, format_ or "svg", stdout=True)
+        if output is None:
+            return cls(here, here, format_ or "svg")
+        path = here / output
+        if output.endswith("/") or path.is_dir():
+            return cls(here, path, format_ or "svg")
+        known = FORMATS.get(path.suffix.lower())
+        if format_ is None and known is None:
+            endings = ", ".join(SUFFIXES.values())
+            raise UsageError(f"The name {output} does not say the format: end it in {endings}, or add -f.")
+        return cls(here, path, format_ or known or "svg", several=several)
+
+    def file(self, stem: str, view: str) -> Path:
+        """The file for one view: `-o graph.svg` for one graph, `graph.backward.svg` for one of several."""
+        assert self.path is not None
+        if self.path.is_dir():
+            return self.path / f"{stem}.{view}{SUFFIXES[self.format]}"
+        return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
+
+
+def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> None:
+    """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
+    if "double-backward" in views:
+        say_derived(drawing.step)
+    pictures = [(view, drawing.of(view)) for view in views]
+    for view, picture in pictures:
+        if place.stdout:
+            sys.stdout.buffer.write(picture)
+            sys.stdout.buffer.flush()
+            continue
+        file = place.file(opened.stem, view)
+        write(file, picture)
+        click.echo(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)

@@ -1,0 +1,106 @@
+"""What `autograph run` says about a trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from autograph_cli.cli.options import no_graph
+from autograph_cli.graph import Graph, Node, Step, Trace
+from autograph_cli.graph.names import visible
+from autograph_cli.record.store import has_graph
+
+MOST = 12
+"""So many leaves or roots are named; of more, their number is told."""
+
+
+def print_report(trace: Trace, where: Path | None, folder: Path) -> None:
+    """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text(f"autograph: {visible(trace.script)}, {_steps(trace)}", style="bold"))
+    for label, text in report(trace, where, folder):
+        console.print(Text.assemble((f"  {label:<9}", "cyan"), text))
+
+
+def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, str]]:
+    """The lines of the report below its title, each with its label."""
+    lines: list[tuple[str, str]] = []
+    if not has_graph(trace):
+        lines.append(("nothing", no_graph(trace)))
+    else:
+        for step in trace.steps:
+            lines += _step(step, alone=len(trace.steps) == 1)
+        if trace.failure:
+            lines.append(("failed", f"{visible(trace.failure)}; what was recorded before is kept"))
+    if where is not None:
+        shown = where.relative_to(folder) if where.is_relative_to(folder) else where
+        lines.append(("trace", visible(str(shown))))
+    return lines
+
+
+def kept_bytes(nodes: Iterable[Node]) -> int:
+    """Bytes that the nodes keep for backward; memory that several of them share counts once."""
+    shared: dict[int, int] = {}
+    alone = 0
+    for node in nodes:
+        for saved in node.saved:
+            if saved.storage is None:
+                alone += saved.bytes
+            else:
+                shared[saved.storage] = max(saved.bytes, shared.get(saved.storage, 0))
+    return alone + sum(shared.values())
+
+
+def _steps(trace: Trace) -> str:
+    total, kept = trace.total_steps, len(trace.steps)
+    text = f"{total} step{'' if total == 1 else 's'}"
+    return text if total == kept else f"{text}, {kept} kept"
+
+
+def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
+    # What the recorder derived is not the script's, and is told apart.
+    nodes = [node for node in step.graph if not (step.derived and node.order)]
+    lines = [] if alone else [("step", str(step.number))]
+    lines.append(("roots", _listed(_roots(step.graph)) or "none"))
+    lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
+    orders = Counter(node.order for node in nodes if node.kind == "operation")
+    lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
+    lines.append(("memory", f"{_size(kept_bytes(nodes))} kept for backward"))
+    if step.derived:
+        lines.append(("derived", visible(step.derived)))
+    return lines
+
+
+def _roots(graph: Graph) -> list[str]:
+    return [f"{visible(root.name)} {graph[root.node].outputs[root.nr].type}" for root in graph.roots]
+
+
+def _leaves(nodes: Iterable[Node]) -> list[str]:
+    return [
+        f"{visible(node.outputs[0].names[0] if node.outputs[0].names else f'%{node.id}')} {node.outputs[0].type}"
+        for node in nodes
+        if node.kind == "leaf"
+    ]
+
+
+def _listed(texts: list[str]) -> str:
+    more = f", and {len(texts) - MOST} more" if len(texts) > MOST else ""
+    return ", ".join(texts[:MOST]) + more
+
+
+def _size(count: int) -> str:
+    """Bytes as a person reads them.
+
+    >>> _size(1536)
+    '1.5 KiB'
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,0 +1,50 @@
+"""`autograph run`: run a script as `python` does, and keep what autograd recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograph_cli.cli.options import StepsType
+from autograph_cli.cli.report import print_report
+from autograph_cli.record import runner, store
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False}, short_help="Run a script as python does, and record its graph."
+)
+@click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the trace here, not in .autograph/.")
+@click.option(
+    "--steps", type=StepsType(), default="first,last", show_default=True,
+    help="Steps to keep: first, last, all, 3, 10:20, or several with commas. "
+         "A step ends with a backward pass that frees its graph.",
+)  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="No report.")
+@click.argument("file")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def run(
+    ctx: click.Context, module: bool, output: Path | None, steps: str, quiet: bool, file: str, args: tuple[str, ...]
+) -> None:
+    """Run FILE as python does, record its autograd graph, and say what was recorded.
+
+    The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
+    input. `import torch` is served by autograph's engine. The report is on stderr, the exit code is the script's.
+
+    \b
+      autograph run expr.py
+      autograph run --steps all train.py --epochs 3
+      autograph run -m package.module
+      autograph run - < expr.py
+    """
+    folder = Path.cwd()
+    target = runner.Target.of(file, args, module=module)
+    # Relative to where the command was given: the script may go elsewhere.
+    output = None if output is None else folder / output
+    result, trace = runner.record(target, steps, until_exit=True)
+    where = store.keep(trace, folder) if output is None else store.save(trace, output)
+    if not quiet:
+        print_report(trace, where, folder)
+    ctx.exit(result.exit_code)

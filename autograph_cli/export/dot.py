@@ -1,0 +1,84 @@
+"""A scene as DOT."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import graphviz
+
+from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.style import BANDS, EDGE, FONT, INK, LINE, PALE_INK, SMALL, SUBTITLE, TITLE, node_attributes
+
+_PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
+
+
+def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True, **settings: str) -> str:
+    """Write the scene as DOT; `labels` are those of the edges, `settings` are attributes of the graph."""
+    dot = graphviz.Digraph("autograph")
+    dot.attr("graph", rankdir="TB", bgcolor="white", fontname=FONT, fontsize="11", nodesep="0.28", ranksep="0.34",
+             pad="0.15", newrank="true", **settings)
+    dot.attr("node", fontname=FONT, fontsize=f"{TITLE}", fontcolor=INK)
+    dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
+    if scene.title:
+        dot.attr("graph", label=_label(scene.title), labelloc="t", labeljust="l")
+    for band in scene.bands:
+        dot.subgraph(_band(scene, band, tooltips))
+    if not scene.bands:
+        for box in scene.boxes:
+            _node(dot, box, tooltips)
+    _stack(dot, scene)
+    for number, arrow in enumerate(scene.arrows):
+        attributes = {"id": f"e{number}"}
+        if labels and arrow.label:
+            attributes["label"] = _label(f" {arrow.label} ")
+        if arrow.dashed:
+            attributes |= {"style": "dashed"}
+        elif scene.bands:
+            attributes["weight"] = "4"
+        if tooltips:
+            attributes["tooltip"] = graphviz.escape(arrow.tooltip)
+        dot.edge(arrow.tail, arrow.head, **attributes)
+    return str(dot.source)
+
+
+def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
+    fill, line = BANDS[band.order % len(BANDS)]
+    part = graphviz.Digraph(f"cluster_{band.number}")
+    part.attr(label=_label(band.title), labeljust="l", style="filled,rounded", fillcolor=fill, color=line,
+              fontcolor=PALE_INK, margin="10")
+    for box in scene.boxes:
+        if box.band == band.number:
+            _node(part, box, tooltips)
+    return part
+
+
+def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
+    """Between two bands a point that is not drawn, below all of the upper and above all of the lower one."""
+    of = {box.id: box.band for box in scene.boxes}
+    inner = [arrow for arrow in scene.arrows if of[arrow.tail] == of[arrow.head]]
+    led, leading = {arrow.head for arrow in inner}, {arrow.tail for arrow in inner}
+    for lower, upper in zip(scene.bands, scene.bands[1:], strict=False):
+        point = f"between_{lower.number}_{upper.number}"
+        dot.node(point, style="invis", shape="point", width="0", height="0")
+        for box in scene.boxes:
+            if box.band == upper.number and box.id not in leading:
+                dot.edge(box.id, point, style="invis", weight="0")
+            elif box.band == lower.number and box.id not in led:
+                dot.edge(point, box.id, style="invis", weight="0")
+
+
+def _node(dot: graphviz.Digraph, box: Box, tooltips: bool) -> None:
+    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
+    if tooltips:
+        attributes["tooltip"] = graphviz.escape(box.tooltip)
+    dot.node(box.id, label=_label(box.title, box.subtitle), id=box.id, **attributes)
+
+
+def _label(title: str, subtitle: str = "") -> str:
+    if not subtitle and _PLAIN.fullmatch(title):
+        return title
+    text = html.escape(title, quote=True) if title.strip() else "&#160;"
+    if subtitle:
+        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(subtitle, quote=True)}</FONT>'
+    return f"<{text}>"

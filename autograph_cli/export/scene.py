@@ -1,0 +1,266 @@
+"""What a picture shows, before it is laid out: boxes, arrows, bands and a legend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograph_cli.export.style import Style
+from autograph_cli.graph import Graph, Node, TensorType
+from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.text import saved_text
+
+LEGEND: dict[Style, str] = {
+    "result": "result",
+    "operation": "operation",
+    "derivative": "derivative",
+    "leaf": "leaf, requires grad",
+    "input": "input, no gradient",
+}
+LONGEST_LABEL = 36
+FAR = 4
+"""Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One drawn node; `small` ones are a leaf or an input drawn again at one of its uses."""
+
+    id: str
+    style: Style
+    title: str
+    subtitle: str = ""
+    tooltip: str = ""
+    band: int = 0
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One drawn edge; `dashed` where it leads from one order into another."""
+
+    tail: str
+    head: str
+    label: str = ""
+    dashed: bool = False
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The boxes of one order; what the script made from derivatives of order n lies above these, in a band of its own."""
+
+    number: int
+    """Twice the order, which is the height at which it lies; odd for what was made from derivatives."""
+    title: str
+
+    @property
+    def order(self) -> int:
+        """The order of all that is in it."""
+        return 0 if self.number % 2 else self.number // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture; `bands`, from the lowest, are empty if all is of one order."""
+
+    title: str
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+    bands: tuple[Band, ...] = ()
+    legend: tuple[tuple[Style, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def build(graph: Graph, title: str, *, data: bool) -> Scene:
+    """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`."""
+    return _Builder(graph, data).scene(title)
+
+
+def short(text: str, limit: int = LONGEST_LABEL) -> str:
+    """The text on one line, its middle left out where it is too long for a label."""
+    text = visible(text)
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}…{text[len(text) - limit + limit // 2 + 1:]}"
+
+
+class _Builder:
+    def __init__(self, graph: Graph, data: bool) -> None:
+        self.graph, self.data = graph, data
+        self.names = output_names(graph)
+        types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
+        self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
+        self.rooted: dict[tuple[int, int], list[str]] = {}
+        for root in graph.roots:
+            if graph.nodes[root.node].kind == "operation":
+                self.rooted.setdefault((root.node, root.nr), []).append(root.name)
+        self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
+        self.uses = self._uses()
+        self.band = self._bands()
+        self.repeated = self._repeated()
+        self.boxes: list[Box] = []
+        self.arrows: list[Arrow] = []
+
+    def scene(self, title: str) -> Scene:
+        for node in self.graph:
+            if node.id not in self.repeated:
+                self.boxes.append(self._box(node))
+            for nr in range(len(node.outputs)):
+                if (node.id, nr) in self.rooted:
+                    self._pill(node, nr)
+        for node in self.graph:
+            self._edges(node)
+        bands = sorted({box.band for box in self.boxes})
+        styles = {box.style for box in self.boxes}
+        words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
+        return Scene(
+            title,
+            tuple(self.boxes),
+            tuple(self.arrows),
+            tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
+            tuple((style, words[style]) for style in LEGEND if style in styles),
+            self._notes(),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.arrows:
+            return ()
+        dtype, device = self.common
+        where = "" if device == "cpu" else f" on {visible(device)}"
+        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
+        notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
+        notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        return tuple(note for note in notes if note)
+
+    def _uses(self) -> list[tuple[int, int, int, int]]:
+        """(user, place among its edges, used node, its output), for every edge that is drawn."""
+        return [
+            (node.id, place, edge.node, edge.nr)
+            for node in self.graph
+            for place, edge in enumerate(node.args if self.data else node.next)
+            if edge is not None
+        ]
+
+    def _bands(self) -> list[int]:
+        """The band of each node: twice its order, or one more than the highest order that an order-0 node was made from."""
+        if not any(node.order for node in self.graph):
+            return [0] * len(self.graph)
+        edges = [(user, used) for user, _, used, _ in self.uses]
+        bands = [2 * node.order for node in self.graph]
+        height = heights(len(bands), edges)
+        for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
+            if self.graph.nodes[user].order == 0 and bands[used]:
+                bands[user] = max(bands[user], bands[used] | 1)
+        return bands
+
+    def _repeated(self) -> set[int]:
+        """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
+        users: dict[int, list[int]] = {}
+        for user, _, used, _ in self.uses:
+            if self.graph.nodes[used].kind != "operation":
+                users.setdefault(used, []).append(user)
+        height = heights(len(self.graph), [(user, used) for user, _, used, _ in self.uses])
+        repeated = set()
+        for used, its in users.items():
+            levels = [height[user] for user in its]
+            length = sum(levels) - min(levels) * len(levels)
+            length += 2 * sum(self.band[user] != self.band[used] for user in its)
+            if length > FAR:
+                repeated.add(used)
+        return repeated
+
+    def _box(self, node: Node) -> Box:
+        own = [name for output in node.outputs for name in output.names]
+        tooltip = self._tooltip(node)
+        key = f"n{node.id}"
+        if node.kind != "operation":
+            title = short(own[0] if own else self.names[node.id][0])
+            subtitle = "" if self.data or node.kind == "input" else short(node.name)
+            return Box(key, node.kind, title, subtitle, tooltip, self.band[node.id])
+        named = {name for nr in range(len(node.outputs)) for name in self.rooted.get((node.id, nr), ())}
+        parts = [name for name in dict.fromkeys(own) if name not in named]
+        subtitle = short(", ".join(parts))
+        if node.parent is not None:
+            parent = self.graph.nodes[node.parent]
+            of = f"∂ {parent.op or parent.name}"
+            subtitle = short(f"{of} · {subtitle}" if subtitle else of)
+        title = node.op or node.name if self.data else node.name
+        return Box(key, "derivative" if node.order else "operation", short(title), subtitle, tooltip, self.band[node.id])
+
+    def _pill(self, node: Node, nr: int) -> None:
+        key = self.pills[node.id, nr]
+        tooltip = f"{visible(', '.join(self.rooted[node.id, nr]))}: {node.outputs[nr].type}"
+        self.boxes.append(Box(key, "result", short(", ".join(self.rooted[node.id, nr])), "", tooltip, self.band[node.id]))
+        tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
+        self.arrows.append(Arrow(tail, head, self._type(node, nr), False, tooltip))
+
+    def _edges(self, node: Node) -> None:
+        for place, edge in enumerate(node.args if self.data else node.next):
+            if edge is None:
+                continue
+            used = self.graph.nodes[edge.node]
+            far = f"n{used.id}"
+            dashed = used.order != node.order
+            if used.id in self.repeated:
+                far = f"t{node.id}_{place}"
+                title = short(used.outputs[0].names[0] if used.outputs[0].names else self.names[used.id][0])
+                kind: Style = "leaf" if used.kind == "leaf" else "input"
+                self.boxes.append(Box(far, kind, title, "", self._tooltip(used), self.band[node.id], True))
+                dashed = False
+            label = self._type(used, edge.nr)
+            tooltip = f"{self.names[used.id][edge.nr]}: {used.outputs[edge.nr].type}"
+            if not self.data:
+                self.arrows.append(Arrow(f"n{node.id}", far, label, dashed, f"gradient of {tooltip}"))
+                continue
+            pill = self.pills.get((used.id, edge.nr))
+            self.arrows.append(Arrow(pill or far, f"n{node.id}", "" if pill else label, dashed, tooltip))
+
+    def _type(self, node: Node, nr: int) -> str:
+        type_: TensorType = node.outputs[nr].type
+        shape = f"[{', '.join(map(str, type_.shape))}]"
+        text = shape if (type_.dtype, type_.device) == self.common else visible(str(type_))
+        return f"#{nr} {text}" if len(node.outputs) > 1 else text
+
+    def _tooltip(self, node: Node) -> str:
+        lines = [f"%{node.id} {node.name}"]
+        lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
+        if node.source:
+            code = f"  {node.source.text.strip()}" if node.source.text else ""
+            lines.append(f"{node.source.file}:{node.source.line}{code}")
+        if node.module:
+            lines.append(f"in {node.module}")
+        if node.parent is not None:
+            lines.append(f"made by the backward of {self.names[node.parent][0]} ({self.graph.nodes[node.parent].name})")
+        if node.pass_id is not None:
+            lines.append(f"order {node.order}, pass {node.pass_id}")
+        lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        return "\n".join(map(visible, lines))
+
+
+def band_title(number: int) -> str:
+    """The name of a band."""
+    if number % 2:
+        return "order 0 · made from gradients"
+    words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
+    order = number // 2
+    return f"order {order}" + (f" · {words[order]}" if order in words else "")
+
+
+def heights(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """For nodes 0 to `count`, the length of the longest way along (from, to) edges to an end; linear, no recursion."""
+    incoming: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for tail, head in edges:
+        incoming[head].append(tail)
+        waiting[tail] += 1
+    height = [0] * count
+    ready = [number for number in range(count) if waiting[number] == 0]
+    for number in ready:  # grows while it is walked
+        for tail in incoming[number]:
+            height[tail] = max(height[tail], height[number] + 1)
+            waiting[tail] -= 1
+            if waiting[tail] == 0:
+                ready.append(tail)
+    return height

@@ -1,0 +1,56 @@
+"""How things look: shape, colour and line for each kind, so that they are told apart in grey as well; and how big they are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Style = Literal["input", "leaf", "operation", "derivative", "result"]
+
+FONT = "Helvetica"
+INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
+TITLE, SUBTITLE, SMALL, EDGE = 12, 9, 10, 9
+"""Font sizes in points."""
+
+# Fills differ in lightness; border colours are from a palette made for colour-blind eyes.
+STYLES: dict[Style, dict[str, str]] = {
+    "input": {"shape": "polygon", "sides": "4", "style": "filled", "fillcolor": "#F4F4F4", "color": "#777777"},
+    "leaf": {"shape": "ellipse", "style": "filled", "fillcolor": "#C7E0F4", "color": "#0072B2"},
+    "operation": {"shape": "box", "style": "filled", "fillcolor": "#FFFFFF", "color": "#444444"},
+    "derivative": {"shape": "box", "style": "filled", "fillcolor": "#FCEFC9", "color": "#A87400"},
+    "result": {"shape": "box", "style": "filled,rounded", "fillcolor": "#F3C6A5", "color": "#D55E00", "penwidth": "2"},
+}
+BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
+"""Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""
+
+SLANT = 9.0
+"""How far a parallelogram leans, in points."""
+
+_WIDTHS = (("ijl.,:;|!'", 0.32), ("()[]{}frt/\\- ", 0.42), ("mMW@%w", 0.98), ("_=+*#<>~0123456789", 0.66))
+_WIDTH = {character: width for characters, width in _WIDTHS for character in characters}
+
+
+def text_width(text: str) -> float:
+    """The width of a line in units of its font size, for the widest of the usual fonts without serifs."""
+    return sum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
+
+
+def box_size(style: Style, title: str, subtitle: str = "", size: float = TITLE) -> tuple[float, float]:
+    """Width and height in points of a node that these two lines fit in."""
+    line = max(text_width(title) * size, text_width(subtitle) * SUBTITLE)
+    width, height = line + size, size * 1.9 + (SUBTITLE * 1.2 if subtitle else 0)
+    if style == "leaf":
+        width, height = line * 1.12 + size * 1.4, height * 1.12
+    elif style == "input":
+        width += SLANT * 1.5
+    return max(width, size * 2.6), height
+
+
+def node_attributes(style: Style, title: str, subtitle: str = "", size: float = TITLE) -> dict[str, str]:
+    """The DOT attributes of such a node; sizes are ours, for no layout program knows the widths of all scripts."""
+    width, height = box_size(style, title, subtitle, size)
+    attributes = STYLES[style] | {"width": f"{width / 72:.3f}", "height": f"{height / 72:.3f}", "fixedsize": "true"}
+    if size != TITLE:
+        attributes["fontsize"] = f"{size:g}"
+    if style == "input":
+        attributes["skew"] = f"{3 * SLANT / width:.3f}"
+    return attributes

@@ -1,0 +1,11 @@
+"""What can be wrong with a graph, and with a file that should hold one."""
+
+from __future__ import annotations
+
+
+class GraphError(ValueError):
+    """A graph that breaks a rule of its records, or a question that it cannot answer."""
+
+
+class TraceError(ValueError):
+    """A text that is not a readable trace."""

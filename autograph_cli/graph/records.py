@@ -1,0 +1,169 @@
+"""The recorded graph as frozen records: plain data, integer ids in order of creation, no arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["operation", "leaf", "input"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """What is known of a tensor without its values; prints as `float32[3, 4]`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        where = "" if self.device == "cpu" else f"@{self.device}"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One output of one node: `nr` is PyTorch's input number of a next function."""
+
+    node: int
+    nr: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The line of the user's script that made a node."""
+
+    file: str
+    line: int
+    text: str = ""
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
+
+    name: str
+    type: TensorType | None = None
+    value: str = ""
+    bytes: int = 0
+    storage: int | None = None
+    """Equal numbers share memory; numbered in order of first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One tensor that a node made, and the variables that named it."""
+
+    type: TensorType
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation, one leaf (its AccumulateGrad) or one input that needs no gradient.
+
+    `next` are the backward edges, exactly PyTorch's `next_functions`; `args` are the tensors that the
+    operation was given, in order, inputs without gradient included. The last number of both is an output number.
+    """
+
+    id: int
+    kind: Kind
+    name: str
+    """The grad_fn's name (`MulBackward0`, `AccumulateGrad`), or `Input`."""
+    op: str
+    """The operation's name (`mul`); empty for leaves and inputs."""
+    outputs: tuple[Output, ...]
+    next: tuple[Edge | None, ...] = ()
+    args: tuple[Edge, ...] = ()
+    order: int = 0
+    parent: int | None = None
+    """The node whose backward was running when this one was made."""
+    pass_id: int | None = None
+    """The backward call that made this one."""
+    source: Source | None = None
+    module: str = ""
+    saved: tuple[Saved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A named tensor of the script from which the graph hangs."""
+
+    name: str
+    node: int
+    nr: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One backward call; `order` is 1 + the highest order among the nodes that it ran."""
+
+    id: int
+    call: str
+    """`backward` or `grad`."""
+    order: int
+    create_graph: bool
+    roots: tuple[Edge, ...] = ()
+    source: Source | None = None
+    ran: tuple[int, ...] = ()
+    """The nodes that it ran, in order of execution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`."""
+
+    nodes: tuple[Node, ...] = ()
+    roots: tuple[Root, ...] = ()
+    passes: tuple[Pass, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getitem__(self, index: int) -> Node:
+        return self.nodes[index]
+
+    def verify(self) -> None:
+        """Raise `GraphError` at the first node that breaks a rule of the records."""
+        from autograph_cli.graph.verifier import verify
+
+        verify(self)
+
+    def to_text(self, *, details: bool = False) -> str:
+        """The graph as reviewable text, one node a line."""
+        from autograph_cli.graph.text import to_text
+
+        return to_text(self, details=details)
+
+    def to_json(self) -> str:
+        """The graph alone as JSON, without the run that it came from."""
+        from autograph_cli.graph.trace_json import graph_to_json
+
+        return graph_to_json(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Everything up to and including a backward pass that frees its graph."""
+
+    number: int
+    graph: Graph
+    derived: str = ""
+    """Why nodes of this step were made by the recorder and not by the script; empty when the script made them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One run of one script: the steps that were kept."""
+
+    script: str
+    steps: tuple[Step, ...] = ()
+    total_steps: int = 0
+    engine: str = "autograph"
+    failure: str = ""
+    """The exception that ended the script, in one line; empty when it ended well."""

@@ -1,0 +1,101 @@
+"""The graph as text for review: one node a line, like a jaxpr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from autograph_cli.graph.names import output_names, quoted, visible
+from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
+
+Names = Sequence[tuple[str, ...]]
+
+
+def to_text(graph: Graph, *, details: bool = False) -> str:
+    """Write the graph, one node a line, in sections by order, then its roots and its backward passes.
+
+    `details` adds what changes more often than the graph does: source lines, modules and saved values.
+
+    >>> from autograph_cli.graph.records import Node, Output, TensorType
+    >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
+    >>> print(to_text(Graph((leaf,))), end="")
+    graph: 1 node (1 leaf)
+    order 0
+      leaf x: float32[3]
+    """
+    names = output_names(graph)
+    orders: dict[int, list[str]] = {}
+    for node in graph.nodes:
+        line = _line(node, names)
+        orders.setdefault(node.order, []).append(line + _details(node) if details else line)
+    lines = [_summary(graph)]
+    for order in sorted(orders):
+        lines += [f"order {order}", *orders[order]]
+    if graph.roots:
+        lines.append("roots")
+        lines += [f"  {quoted(root.name)} = {names[root.node][root.nr]}" for root in graph.roots]
+    if graph.passes:
+        lines.append("passes")
+        lines += [_pass_line(entry, names, details) for entry in graph.passes]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(graph: Graph) -> str:
+    words = {"operation": ("operation", "operations"), "leaf": ("leaf", "leaves"), "input": ("input", "inputs")}
+    counts = dict.fromkeys(words, 0)
+    for node in graph.nodes:
+        counts[node.kind] += 1
+    parts = [f"{count} {words[kind][count != 1]}" for kind, count in counts.items() if count]
+    total = f"graph: {len(graph)} node{'s' * (len(graph) != 1)}"
+    return f"{total} ({', '.join(parts)})" if parts else total
+
+
+def _line(node: Node, names: Names) -> str:
+    own = names[node.id]
+    head = ", ".join([f"{name}: {output.type}" for name, output in zip(own, node.outputs, strict=True)])
+    if node.kind != "operation":
+        line = f"  {node.kind} {head}"
+    elif node.args or not node.next:
+        line = f"  {head} = {visible(node.op or node.name)}({_edges(node.args, names)})"
+        if node.next:
+            line += f"  grad_fn {visible(node.name)}({_edges(node.next, names)})"
+    else:
+        line = f"  {head} = {visible(node.name)}({_edges(node.next, names)})"
+    if node.parent is not None:
+        line += f"  of {_one(node.parent, names)}"
+    return line if node.pass_id is None else f"{line}  pass {node.pass_id}"
+
+
+def _edges(edges: Iterable[Edge | None], names: Names) -> str:
+    return ", ".join(["_" if edge is None else names[edge.node][edge.nr] for edge in edges])
+
+
+def _one(number: int, names: Names) -> str:
+    return names[number][0] if names[number] else f"%{number}"
+
+
+def _details(node: Node) -> str:
+    parts = []
+    if node.source:
+        parts.append(f"at {visible(node.source.file)}:{node.source.line}")
+    if node.module:
+        parts.append(f"in {visible(node.module)}")
+    if node.saved:
+        parts.append(f"saved {', '.join(saved_text(saved) for saved in node.saved)}")
+    return f"  # {'; '.join(parts)}" if parts else ""
+
+
+def saved_text(saved: Saved) -> str:
+    """One saved value on one line: `self: float32[3] (12 bytes)` or `dim: 1`."""
+    if saved.type is None:
+        return visible(f"{saved.name}: {saved.value}")
+    return visible(f"{saved.name}: {saved.type} ({saved.bytes} bytes)")
+
+
+def _pass_line(entry: Pass, names: Names, details: bool) -> str:
+    line = f"  pass {entry.id}: {visible(entry.call)}({_edges(entry.roots, names)}) order {entry.order}"
+    if entry.create_graph:
+        line += ", create_graph"
+    line += f", ran {len(entry.ran)} node{'s' * (len(entry.ran) != 1)}"
+    if details and entry.source:
+        line += f"  # at {visible(entry.source.file)}:{entry.source.line}"
+    return line

@@ -1,0 +1,191 @@
+"""The graphs within the graph: parts cut out for one question, each a whole graph again with ids of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
+
+Targets = Callable[[Node], Iterable[Edge]]
+
+
+def backward_edges(node: Node) -> list[Edge]:
+    """Where the node's backward sends gradients."""
+    return [edge for edge in node.next if edge is not None]
+
+
+def data_edges(node: Node) -> list[Edge]:
+    """The tensors that the operation was given; of an engine that does not tell, those with a gradient."""
+    return list(node.args) or backward_edges(node)
+
+
+def find_roots(graph: Graph, names: Iterable[str] | None = None) -> tuple[Root, ...]:
+    """The roots of these names, or all; raises `GraphError`, listing the known ones, for an unknown name."""
+    if names is None:
+        return graph.roots
+    known = {root.name: root for root in graph.roots}
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise GraphError(f"There is no root {name!r} here; known roots: {listed}.")
+        found.append(known[name])
+    return tuple(found)
+
+
+def reachable(graph: Graph, names: Iterable[str] | None = None, targets: Targets = backward_edges) -> list[int]:
+    """The ids of all nodes that these roots (or all roots) lead to, themselves included, in order."""
+    return _walk(graph, (root.node for root in find_roots(graph, names)), targets)
+
+
+def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
+    """What these roots hang on, by data and by gradient, in one graph."""
+    roots = find_roots(graph, names)
+    kept = _walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
+    return _take(graph, kept, roots)
+
+
+def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
+    """The operations of order 0 in the order of data: `args` only.
+
+    A tensor that an order-0 operation takes from a derivative becomes an input, for that is what it is there.
+    Raises `GraphError` for an unknown root, and for a root that is a derivative.
+    """
+    chosen = find_roots(graph, roots)
+    derived = [root.name for root in chosen if graph.nodes[root.node].order]
+    if roots is not None and derived:
+        raise GraphError(f"Root {derived[0]!r} is a derivative and not part of the forward graph; "
+                         "it is in the double-backward graph.")
+    chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
+    starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
+    kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
+    cut = [
+        replace(node, args=tuple(data_edges(node)), next=()) if node.order == 0 else _as_inputs(node)
+        for node in map(graph.nodes.__getitem__, kept)
+    ]
+    return _split_inputs(_take(graph, kept, chosen, cut))
+
+
+def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
+    """The grad_fn chain from the roots (those of order 0, when none is named) to AccumulateGrad: `next` only.
+
+    A loss that was made from gradients leads on into their order, as its backward does.
+    """
+    chosen = find_roots(graph, roots)
+    if roots is None:
+        chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
+    starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, backward_edges)
+    return _gradient_part(graph, _walk(graph, starts, backward_edges), chosen)
+
+
+def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int = 2) -> Graph:
+    """The grad_fn chains of the roots, and the derivatives of what is in them up to this order: `next` only.
+
+    A root of a higher order is left out, and what only it needs.
+    """
+    if order < 0:
+        raise GraphError(f"The order must be 0 or higher, not {order}.")
+    chosen = find_roots(graph, roots)
+    starts = [root.node for root in chosen] or _sinks(graph, lambda node: True, backward_edges)
+    met = set(_walk(graph, starts, backward_edges))
+    for node in graph.nodes:  # a derivative comes after its parent
+        if node.parent in met:
+            met.add(node.id)
+    kept = _walk(graph, [number for number in met if graph.nodes[number].order <= order], backward_edges)
+    inside = set(kept)
+    return _gradient_part(graph, kept, tuple(root for root in chosen if root.node in inside))
+
+
+def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:
+    return _take(graph, kept, roots, [replace(graph.nodes[number], args=()) for number in kept])
+
+
+def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
+    met = bytearray(len(graph.nodes))
+    stack = list(starts)
+    for number in stack:
+        met[number] = 1
+    while stack:
+        for edge in targets(graph.nodes[stack.pop()]):
+            if not met[edge.node]:
+                met[edge.node] = 1
+                stack.append(edge.node)
+    return [number for number, flag in enumerate(met) if flag]
+
+
+def _sinks(graph: Graph, wanted: Callable[[Node], bool], targets: Targets) -> list[int]:
+    """The nodes that nothing wanted leads to, inputs and leaves left aside."""
+    led = {edge.node for node in graph.nodes if wanted(node) for edge in targets(node)}
+    return [node.id for node in graph.nodes if node.kind == "operation" and wanted(node) and node.id not in led]
+
+
+def _take(graph: Graph, kept: Sequence[int], roots: Iterable[Root], nodes: Sequence[Node] | None = None) -> Graph:
+    """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
+    new = {old: number for number, old in enumerate(kept)}
+    nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
+    passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
+
+    def moved(edge: Edge | None) -> Edge | None:
+        return None if edge is None or edge.node not in new else Edge(new[edge.node], edge.nr)
+
+    def all_moved(edges: Iterable[Edge | None]) -> tuple[Edge, ...]:
+        return tuple(edge for edge in map(moved, edges) if edge is not None)
+
+    return Graph(
+        nodes=tuple(
+            replace(
+                node,
+                id=number,
+                next=tuple(map(moved, node.next)),
+                args=all_moved(node.args),
+                parent=None if node.parent is None else new.get(node.parent),
+                pass_id=None if node.pass_id is None else passes[node.pass_id],
+            )
+            for number, node in enumerate(nodes)
+        ),
+        roots=tuple(replace(root, node=new[root.node]) for root in roots),
+        passes=tuple(
+            replace(
+                graph.passes[old],
+                id=number,
+                roots=all_moved(graph.passes[old].roots),
+                ran=tuple(new[ran] for ran in graph.passes[old].ran if ran in new),
+            )
+            for old, number in passes.items()
+        ),
+    )
+
+
+def _as_inputs(node: Node) -> Node:
+    return replace(node, kind="input", name="Input", op="", next=(), args=(), order=0, parent=None, pass_id=None, saved=())
+
+
+def _split_inputs(graph: Graph) -> Graph:
+    """One input for each used output, where a cut node had several."""
+    if all(node.kind == "operation" or len(node.outputs) == 1 for node in graph.nodes):
+        return graph
+    used = sorted({(edge.node, edge.nr) for node in graph.nodes for edge in node.args})
+    places: dict[tuple[int, int], Edge] = {}
+    nodes: list[Node] = []
+    wanted: dict[int, list[int]] = {}
+    for number, nr in used:
+        wanted.setdefault(number, []).append(nr)
+    for node in graph.nodes:
+        if node.kind == "operation" or len(node.outputs) == 1:
+            for nr in range(len(node.outputs)):
+                places[node.id, nr] = Edge(len(nodes), nr)
+            nodes.append(node)
+            continue
+        for nr in wanted.get(node.id, ()):
+            places[node.id, nr] = Edge(len(nodes))
+            nodes.append(replace(node, outputs=(Output(node.outputs[nr].type, node.outputs[nr].names),)))
+    return Graph(
+        tuple(
+            replace(node, id=number, args=tuple(places[edge.node, edge.nr] for edge in node.args))
+            for number, node in enumerate(nodes)
+        ),
+        tuple(replace(root, node=places[root.node, root.nr].node) for root in graph.roots),
+        graph.passes,
+    )

@@ -1,0 +1,138 @@
+"""Rows become records: the part of a tape that one step hangs on, as a `graph.Graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
+from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.sites import Sources, place_of
+from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
+from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
+
+
+@dataclass(slots=True)
+class Span:
+    """The rows of one step: those after number `first`, up to `last`; its backward calls; its roots by name."""
+
+    first: int
+    last: int
+    passes: list[PassRow] = field(default_factory=list)
+    roots: list[tuple[str, Output]] = field(default_factory=list)
+
+
+def build(tape: Tape, sources: Sources, span: Span) -> Graph:
+    """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on."""
+    return _Builder(tape, sources, span).graph()
+
+
+class _Builder:
+    def __init__(self, tape: Tape, sources: Sources, span: Span) -> None:
+        self.tape, self.sources, self.span = tape, sources, span
+        rows = tape.rows
+        starts = [key for key, row in tape.since(span.first) if row.number <= span.last and is_operation(row)]
+        starts += [key_of(output) for _, output in span.roots]
+        starts += [key for entry in span.passes for key in entry.ran]
+        # A key for each row; a leaf may be known under several.
+        self.rows = sorted({rows[key].number: rows[key] for key in tape.closure(starts)}.values())
+        self.ids = {row.number: place for place, row in enumerate(self.rows)}
+        makers = {entry.number: entry for entry in span.passes}
+        makers |= {row.made_by.number: row.made_by for row in self.rows if row.made_by is not None}
+        self.passes = [makers[number] for number in sorted(makers)]
+        self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
+        self.static = self._static_names()
+
+    def graph(self) -> Graph:
+        return Graph(
+            tuple(map(self._node, self.rows)), tuple(self._roots()), tuple(map(self._pass, self.passes))
+        )
+
+    def _edge(self, output: Output | None) -> Edge | None:
+        row = None if output is None else self.tape.rows.get(key_of(output))
+        place = None if row is None else self.ids.get(row.number)
+        return None if place is None or output is None else Edge(place, number_of(output))
+
+    def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
+        return tuple([edge for edge in map(self._edge, outputs) if edge is not None])
+
+    def _node(self, row: Row) -> Node:
+        made_by, parent = row.made_by, None
+        if made_by is not None and row.parent is not None and row.parent in self.tape.rows:
+            above = self.tape.rows[row.parent]
+            parent = self.ids.get(above.number) if above.order < row.order else None
+        kind, name, op = describe(row)
+        return Node(
+            id=self.ids[row.number], kind=kind, name=name, op=op,
+            outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types_of(row))]),
+            next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
+            order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
+            source=self._source(row), saved=self.tape.saved.get(row.number, ()),
+        )  # fmt: skip
+
+    def _source(self, row: Row) -> Source | None:
+        return None if row.code is None else self.sources.source((row.code, row.offset))
+
+    def _pass(self, entry: PassRow) -> Pass:
+        ran = [self.tape.rows[key].number for key in entry.ran if key in self.tape.rows]
+        return Pass(
+            self.pass_ids[entry.number], entry.call, entry.order, entry.create_graph, self._edges(entry.roots),
+            self.sources.source(entry.site), tuple([self.ids[number] for number in ran if number in self.ids]),
+        )  # fmt: skip
+
+    def _names(self, row: Row, nr: int) -> tuple[str, ...]:
+        return tuple(self.tape.names.get((row.number, nr), ())) or self.static.get((row.number, nr), ())
+
+    def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """For variables of functions that returned: the last node that a line made has the name it assigns to."""
+        last: dict[tuple[int, tuple[str | None, ...]], Row] = {}
+        for row in self.rows:
+            if row.code is None or row.made_by is not None:
+                continue
+            site = row.code, row.offset
+            assignment = self.sources.assignment(site)
+            names = () if assignment is None else assignment.names_at(place_of(site))
+            if names:
+                last[id(assignment), names] = row
+        return {
+            (row.number, nr): (name,)
+            for (_, names), row in last.items()
+            for nr, name in enumerate(names)
+            if name is not None and (len(names) == 1 or len(names) == len(types_of(row)))
+        }
+
+    def _roots(self) -> Iterator[Root]:
+        used: dict[str, int] = {}
+        for name, output in self.span.roots:
+            edge = self._edge(output)
+            if edge is not None:
+                used[name] = used.get(name, 0) + 1
+                yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)
+
+
+def is_operation(row: Row) -> bool:
+    return row.cls is not None and row.cls is not AccumulateGrad
+
+
+def describe(row: Row) -> tuple[Kind, str, str]:
+    """The kind of a row's node, its name, and that of its operation."""
+    if row.cls is None:
+        return "input", "Input", ""
+    name = row.cls.__name__
+    if row.cls is AccumulateGrad:
+        return "leaf", name, ""
+    operation = row.cls.operation
+    op: str = name.partition("Backward")[0] if operation is None else operation.name
+    return "operation", name, f"{op}_" if row.inplace and not op.endswith("_") else op
+
+
+def types_of(row: Row) -> list[TensorType]:
+    """The types of a row's outputs."""
+    several = row.cls is not None and row.cls.multiple
+    return [_type(like) for like in (row.like if several else [row.like])]
+
+
+def _type(like: Any) -> TensorType:
+    shape, dtype = shape_dtype(like)
+    return TensorType(dtype.name, tuple(shape))

@@ -1,0 +1,158 @@
+"""Makes the derivative graph that a script did not ask for, without a trace of it in the script's own run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.graph import Graph
+from autograph_cli.record.build import Span, build
+from autograph_cli.record.saved import bytes_kept, collect
+from autograph_cli.record.sites import USER, Sources, kind_of
+from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.torch._core.backward import grad
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed
+from autograph_cli.torch._core.state import L, S
+from autograph_cli.torch._core.tensor import Tensor, make
+
+MOST_BYTES = 256 * 2**20
+"""A graph that keeps more is not differentiated unasked: memory could double."""
+NOT_CHOSEN = "not made for this step: the script asked for first derivatives only, and the step was not named by number"
+
+
+class CannotDerive(Exception):
+    """Why no derivative graph was made, as a sentence."""
+
+
+def derive(
+    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool
+) -> tuple[Graph | None, str]:
+    """The graph of `span` with the gradients of `roots` by their leaves in it, and a sentence on how it came about.
+
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more.
+    """
+    names = ", ".join(f"`{name}`" for name, _ in roots)
+    try:
+        leaves, nodes = _survey(roots, custom)
+        other = tape.copy()
+        other.passes = list(span.passes)
+        first = other.count
+        with _unseen(other, nodes):
+            found = grad(
+                [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True, allow_unused=True
+            )
+        gradients = list(_named(other, leaves, found))
+        if not gradients:
+            raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
+        collect(other, (first, other.count))
+        made = Span(span.first, other.count, other.passes, [*span.roots, *gradients])
+        return build(other, sources, made), (
+            f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
+        )
+    except CannotDerive as reason:
+        return None, str(reason)
+    except Exception as error:
+        return None, f"not made: autograph differentiated {names} once more, and that failed with {type(error).__name__}: {error}"
+
+
+def _survey(roots: Sequence[tuple[str, Tensor]], custom: bool) -> tuple[list[Tensor], list[Node]]:
+    """The leaves and nodes that the roots hang on; raises `CannotDerive` where it is better not to run them."""
+    stack = [root.grad_fn for _, root in roots if root.grad_fn is not None]
+    met, leaves = set(stack), []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad):
+            leaves.append(node)
+            continue
+        _check(node, custom)
+        for edge in node.edges:
+            if edge is not None and edge[0] not in met:
+                met.add(edge[0])
+                stack.append(edge[0])
+    if not leaves:
+        raise CannotDerive("not made: the roots hang on no leaf")
+    if bytes_kept(met) > MOST_BYTES:
+        raise CannotDerive(f"not made: the graph keeps more than {MOST_BYTES >> 20} MiB for backward")
+    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf.seq)], list(met)
+
+
+def _check(node: Node, custom: bool) -> None:
+    if node.saved is None:
+        raise CannotDerive("not made: a backward pass has freed the graph")
+    if any(isinstance(item, Packed) for item in node.saved):
+        raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
+    if not custom and is_custom(type(node)):
+        raise CannotDerive(
+            f"not made: the graph contains the custom Function {node.name().removesuffix('Backward')}, whose code would run twice"
+        )
+
+
+def is_custom(cls: type[Node]) -> bool:
+    """Whether the backward of these nodes is code of the script."""
+    function = getattr(cls, "_forward_cls", None)
+    return function is not None and kind_of(function.backward.__code__.co_filename) == USER
+
+
+@contextlib.contextmanager
+def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
+    """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
+    modes = ("grad", "inference", "saved_hooks", "anomaly", "current")
+    before = S.observer, S.special, {name: getattr(L, name) for name in modes}
+    extras = [(node, node.extra) for node in nodes if node.extra is not None]
+    metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
+    state = np.random.get_state()
+    quiet = io.StringIO()
+    try:
+        S.observer, S.special = observer, 0
+        L.grad, L.inference, L.saved_hooks, L.anomaly, L.current = True, False, (), False, None
+        for node, extra in extras:
+            node.extra = Extra()
+            node.extra.versions = extra.versions
+        for meta, _ in metas:
+            meta.hooks = None
+        with (
+            contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), warnings.catch_warnings(),
+            np.errstate(all="ignore"), _same_random_numbers(),
+        ):  # fmt: skip
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        S.observer, S.special, kept = before
+        for name, value in kept.items():
+            setattr(L, name, value)
+        for node, extra in extras:
+            node.extra = extra
+        for meta, hooks in metas:
+            meta.hooks = hooks
+        np.random.set_state(state)
+
+
+def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and node.variable._meta is not None:
+            yield node.variable._meta
+
+
+def _ones(root: Tensor) -> Tensor:
+    return make(np.ones(root._raw.shape, root._raw.dtype)[()])
+
+
+def _named(tape: Tape, leaves: list[Tensor], found: Iterable[Tensor | None]) -> Iterator[tuple[str, Output]]:
+    """The gradients that have a graph, each named after its leaf."""
+    for place, (leaf, gradient) in enumerate(zip(leaves, found, strict=True)):
+        output = None if gradient is None or gradient.grad_fn is None else tape.output(gradient)
+        if output is None:
+            continue
+        names = tape.names.get(_numbers(tape, tape.output(leaf)), [])
+        name = f"{names[0] if names else f'leaf {place}'}.grad"
+        tape.names.setdefault(_numbers(tape, output), []).append(name)
+        yield name, output
+
+
+def _numbers(tape: Tape, output: Output | None) -> tuple[int, int]:
+    return (0, 0) if output is None else (tape.rows[key_of(output)].number, number_of(output))

@@ -1,0 +1,113 @@
+"""Serves `import torch` from the engine while a script runs, whether or not PyTorch is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import multiprocessing.spawn as spawn
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+SERVED = "torch"
+ENGINE = "autograph_cli.torch"
+REFUSED = ("functorch", "torchaudio", "torchtext", "torchvision")
+"""Packages that are built on PyTorch's own binaries: importing them would bring PyTorch in beside the engine."""
+
+
+@contextlib.contextmanager
+def serve() -> Iterator[None]:
+    """Within the block, `import torch` and all its submodules give the modules of `autograph_cli.torch`.
+
+    They are the same module objects under a second name. Afterwards `sys.meta_path` and the names of PyTorch in
+    `sys.modules` are as they were. A module that the engine lacks raises `ModuleNotFoundError` and is named in it.
+
+    >>> with serve():
+    ...     from torch.nn import functional as F
+    """
+    hidden = _take_modules()
+    finder = EngineFinder()
+    sys.meta_path.insert(0, finder)
+    prepare = spawn.get_preparation_data
+    spawn.get_preparation_data = _preparing(prepare)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = prepare
+        sys.meta_path.remove(finder)
+        finder.close()
+        _take_modules()
+        sys.modules.update(hidden)
+
+
+class EngineFinder(MetaPathFinder, Loader):
+    """Answers for `torch` and what is in it, and says what is missing there."""
+
+    def __init__(self) -> None:
+        self._opened: list[ModuleType] = []
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root = fullname.partition(".")[0]
+        if root in REFUSED:
+            raise ModuleNotFoundError(
+                f"{root} is built on PyTorch itself and cannot run on autograph's engine", name=fullname
+            )
+        if root == SERVED:
+            return ModuleSpec(fullname, self, is_package=True)
+        if fullname.startswith(ENGINE + ".") and PathFinder.find_spec(fullname, path) is None:
+            raise _missing(fullname.removeprefix(ENGINE + "."))
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the engine's module in the place of the empty one: the import system hands out what it finds there."""
+        name = module.__name__
+        served = importlib.import_module(ENGINE + name.removeprefix(SERVED))
+        if not hasattr(served, "__path__"):
+            # So that imports from within it come to this finder too, and fail in words of our own.
+            served.__path__ = []
+            self._opened.append(served)
+        sys.modules[name] = served
+
+    def close(self) -> None:
+        """Leave no mark on the engine's modules."""
+        for module in self._opened:
+            del module.__path__
+        self._opened.clear()
+
+
+def _missing(inner: str) -> ModuleNotFoundError:
+    name = f"{SERVED}.{inner}"
+    return ModuleNotFoundError(f"{name} is not available in autograph's engine yet", name=name)
+
+
+def _take_modules() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] in (SERVED, *REFUSED)]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+class _ServeInChild:
+    """Unpickled first of all by a spawned process: its `import torch` is served as well."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return serve_in_child, ()
+
+
+def serve_in_child() -> None:
+    """Serve until this process ends."""
+    if not any(isinstance(finder, EngineFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, EngineFinder())
+
+
+def _preparing(prepare: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {**prepare(name), "autograph": _ServeInChild()}
+
+    return get_preparation_data

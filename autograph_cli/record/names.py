@@ -1,0 +1,90 @@
+"""The variables that name tensors: those of the frames that run, and the targets of assignments on their lines."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from autograph_cli.record.sites import USER, kind_of
+from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.torch._core.tensor import Tensor
+
+_OPAQUE = (str, bytes, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType)
+_DEPTH = 2
+"""How many containers are opened, one inside the other."""
+_LONGEST = 256
+"""Longer containers are data, not variables."""
+
+Found = Callable[[str, Tensor], None]
+
+
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """The variables of a running frame, without leaving references behind."""
+    space = frame.f_locals
+    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return space
+    found = dict(space)
+    # Before Python 3.13 the frame keeps the dict, and with it tensors that the function has let go.
+    if sys.version_info < (3, 13) and sys.getrefcount(space) <= 3:
+        code = frame.f_code
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            space.pop(name, None)
+    return found
+
+
+def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]]) -> list[tuple[str, Output]]:
+    """Note on the tape what names its outputs in these namespaces; returns the plain variables among them, in order."""
+    variables: list[tuple[str, Output]] = []
+    for space in spaces:
+        for name, value in list(space.items()):
+            if not name.startswith(("_", ".")):
+                for path, tensor in tensors_in(name, value):
+                    output = tape.output(tensor)
+                    if output is None:
+                        continue
+                    known = tape.names.setdefault((tape.rows[key_of(output)].number, number_of(output)), [])
+                    if path not in known:
+                        known.append(path)
+                    if path is name:
+                        variables.append((name, output))
+    return variables
+
+
+def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif isinstance(value, _OPAQUE):
+        return
+    elif isinstance(value, (list, tuple)):
+        if depth < _DEPTH and len(value) <= _LONGEST:
+            for place, item in enumerate(value):
+                yield from tensors_in(f"{path}[{place}]", item, depth + 1)
+    elif isinstance(value, dict):
+        if depth < _DEPTH and len(value) <= _LONGEST:
+            for key, item in list(value.items()):
+                if isinstance(key, (str, int)):
+                    yield from tensors_in(f"{path}[{key!r}]", item, depth + 1)
+    elif depth < _DEPTH:
+        yield from _tensors_of(path, value)
+
+
+def _tensors_of(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of a module, or the tensors among the attributes of a plain object."""
+    named = getattr(type(value), "named_parameters", None)
+    if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
+        for name, tensor in named(value):
+            yield f"{path}.{name}", tensor
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
+        if isinstance(name, str) and not name.startswith("_"):
+            if isinstance(item, Tensor):
+                yield f"{path}.{name}", item
+            elif isinstance(item, (list, tuple, dict)):
+                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1)

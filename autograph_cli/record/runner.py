@@ -1,0 +1,246 @@
+"""Runs a file, a module or standard input as `python` does, with `import torch` served from the engine."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import io
+import linecache
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Literal, Protocol
+
+from autograph_cli import AutographError
+from autograph_cli.graph import Trace
+from autograph_cli.record.imports import serve
+from autograph_cli.record.tracebacks import print_exception, summary
+
+INTERRUPTED = 130
+STDIN = "<stdin>"
+_held: list[contextlib.ExitStack] = []
+"""What stays in place until exit: a forked child forgets its parent's atexit functions, but must keep this."""
+
+
+class TargetError(AutographError):
+    """What should be run cannot be found or read."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to run, and the arguments that it is given."""
+
+    kind: Literal["file", "module", "stdin"]
+    name: str
+    args: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, args: tuple[str, ...] = (), *, module: bool = False) -> Target:
+        """The target that a command line names: a file, `-` for standard input, or a module.
+
+        >>> Target.of("train.py", ("--epochs", "3")).label
+        'train.py'
+        """
+        if module:
+            return cls("module", name, args)
+        return cls("stdin" if name == "-" else "file", name, args)
+
+    @property
+    def label(self) -> str:
+        """How the trace names it: the same in whichever folder it is run."""
+        return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN}[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended: its exit code, the exception in one line, and the script's globals."""
+
+    exit_code: int
+    failure: str = ""
+    scope: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+class RecorderLike(Protocol):
+    """What `record` needs of a recorder."""
+
+    def start(self) -> None: ...
+
+    def finish(self, scope: dict[str, Any]) -> Trace: ...
+
+
+def run(
+    target: Target,
+    *,
+    before: Callable[[], None] | None = None,
+    after: Callable[[Result], None] | None = None,
+    until_exit: bool = False,
+) -> Result:
+    """Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only.
+
+    `before` is called ahead of the script's first line, `after` once it and its threads have ended. Both find
+    `sys.argv`, `sys.path[0]`, `__main__` and the served `torch` in place; these are put back on return, or, with
+    `until_exit`, when the process ends, after the functions that the script registered with `atexit`.
+    Raises `TargetError` for a file or a module that is not there.
+    """
+    code = _read(target)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(serve())
+        main = stack.enter_context(_as_main(target))
+        if until_exit:
+            _held.append(stack.pop_all())
+            atexit.register(_held[-1].close)
+        process = os.getpid()
+        if before is not None:
+            before()
+        exit_code, failure = _execute(target, code, main)
+        if os.getpid() != process:
+            sys.exit(exit_code)  # a child that the script forked; what was recorded is the parent's to tell
+        result = Result(exit_code, failure, main.__dict__)
+        if after is not None:
+            after(result)
+        return result
+
+
+def record(
+    target: Target, steps: str = "first,last", *, recorder: RecorderLike | None = None, until_exit: bool = False
+) -> tuple[Result, Trace]:
+    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
+    if recorder is None:
+        from autograph_cli.record.recorder import Recorder
+
+        recorder = Recorder(steps=steps, script=target.label)
+    traces: list[Trace] = []
+    finish = recorder.finish
+
+    def after(result: Result) -> None:
+        traces.append(replace(finish(result.scope), failure=result.failure))
+
+    result = run(target, before=recorder.start, after=after, until_exit=until_exit)
+    return result, traces[0]
+
+
+def _read(target: Target) -> bytes:
+    if target.kind == "module":
+        return b""
+    if target.kind == "stdin":
+        source = sys.stdin.buffer.read()
+        text = io.TextIOWrapper(io.BytesIO(source), encoding="utf-8", errors="replace").read()
+        linecache.cache[STDIN] = (len(text), None, text.splitlines(keepends=True), STDIN)
+        return source
+    try:
+        return Path(target.name).read_bytes()
+    except OSError as error:
+        raise TargetError(f"Cannot read {target.name}: {error.strerror or error}.") from None
+
+
+@contextlib.contextmanager
+def _as_main(target: Target) -> Iterator[ModuleType]:
+    """A fresh `__main__`, with `sys.argv` and `sys.path[0]` as the interpreter sets them."""
+    main = ModuleType("__main__")
+    main.__dict__["__builtins__"] = sys.modules["builtins"]
+    first = {"file": os.path.dirname(os.path.realpath(target.name)), "module": os.getcwd(), "stdin": ""}[target.kind]
+    if target.kind == "file":
+        main.__file__ = os.path.abspath(target.name)
+        main.__loader__ = SourceFileLoader("__main__", main.__file__)
+        main.__dict__["__cached__"] = None
+    elif target.kind == "stdin":
+        main.__file__ = STDIN
+    previous = sys.modules["__main__"], sys.argv, sys.path[:]
+    sys.modules["__main__"] = main
+    sys.argv = ["-m" if target.kind == "module" else target.name, *target.args]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[:1] = [first]
+    try:
+        yield main
+    finally:
+        sys.modules["__main__"], sys.argv, sys.path[:] = previous
+
+
+def _execute(target: Target, source: bytes, main: ModuleType) -> tuple[int, str]:
+    """The exit code and the failure of the script; Python's own way to end, threads included."""
+    known = threading.enumerate()
+    exit_code, failure = _ending(lambda: exec(_compile(target, source, main), main.__dict__))
+    interrupted, message = _ending(lambda: _join(known))
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    return exit_code or interrupted, failure or message
+
+
+def _ending(body: Callable[[], None]) -> tuple[int, str]:
+    try:
+        body()
+    except TargetError:
+        raise
+    except SystemExit as stop:
+        code = _exit_code(stop.code)
+        return code, "" if code == 0 else summary(stop)
+    except BaseException as error:
+        print_exception(error)
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error)
+    return 0, ""
+
+
+def _exit_code(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int(code)
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _join(known: list[threading.Thread]) -> None:
+    """Wait for the script's threads, as the interpreter would at its end."""
+    while True:
+        # Workers of an executor that was left open are told to stop only when the interpreter ends.
+        workers = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+        running = [t for t in threading.enumerate() if not (t.daemon or t in known or t in workers)]
+        if not running:
+            return
+        running[0].join()
+
+
+def _compile(target: Target, source: bytes, main: ModuleType) -> CodeType:
+    if target.kind == "module":
+        return _module_code(target.name, main)
+    name = STDIN if target.kind == "stdin" else str(main.__file__)
+    return compile(source, name, "exec", dont_inherit=True)
+
+
+def _module_code(name: str, main: ModuleType) -> CodeType:
+    """The code of a module, of a package's `__main__`; marks `main` as `python -m` does."""
+    spec = _find(name)
+    if spec.submodule_search_locations is not None:
+        if name == "__main__" or name.endswith(".__main__"):
+            raise TargetError(f"Cannot run {name}: a package cannot be its own __main__.")
+        return _module_code(f"{name}.__main__", main)
+    code = spec.loader.get_code(spec.name) if isinstance(spec.loader, InspectLoader) else None
+    if code is None:
+        raise TargetError(f"Cannot run {name}: it has no Python code.")
+    main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, spec.parent
+    main.__dict__.update(__file__=spec.origin, __cached__=spec.cached)
+    sys.argv[0] = spec.origin or name
+    return code
+
+
+def _find(name: str) -> ModuleSpec:
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise TargetError(f"There is no module named {name}.") from None
+        raise
+    except ValueError as error:
+        raise TargetError(f"Cannot run {name}: {error}.") from None
+    if spec is None:
+        raise TargetError(f"There is no module named {name}.")
+    return spec

@@ -1,0 +1,161 @@
+"""Where in the user's code something happened: frames while it runs, source lines when it is written down."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+from types import CodeType, FrameType
+
+import autograph_cli
+from autograph_cli.graph import Source
+
+Site = tuple[CodeType, int]
+"""A place in compiled code: the code and the offset of the instruction."""
+
+_OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
+_LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
+_PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
+_PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
+
+USER, ENGINE, PASS = range(3)
+kinds: dict[str, int] = {}
+"""Of each file of code: the user's, the engine's (or Python's own), or that of the backward pass."""
+
+
+def kind_of(filename: str) -> int:
+    """What kind of code a file holds."""
+    kind = kinds.get(filename)
+    if kind is None:
+        kind = kinds[filename] = _classify(filename)
+    return kind
+
+
+def _classify(filename: str) -> int:
+    if filename == _PASS:
+        return PASS
+    if filename.startswith((_OURS, "<autograph ", "<frozen ", "<__array_function__")):
+        return ENGINE
+    return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
+
+
+def user_frames(depth: int = 1) -> list[FrameType]:
+    """The frames of the user's own code that are running now, the innermost first."""
+    frame: FrameType | None = sys._getframe(depth)
+    frames = []
+    while frame is not None:
+        if kind_of(frame.f_code.co_filename) == USER:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+class Sources:
+    """Turns sites into source lines, named from the folder of the script, so that they are the same on every machine."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.realpath(folder)
+        self._sources: dict[tuple[int, int], Source] = {}
+        self._codes: list[CodeType] = []
+        self._assignments: dict[str, dict[int, Assignment]] = {}
+
+    def source(self, site: Site | None) -> Source | None:
+        """The line of a site, or None where no code of the user's was running."""
+        if site is None:
+            return None
+        code, offset = site
+        key = id(code), offset
+        if key not in self._sources:
+            self._codes.append(code)  # so that its id stays its own
+            line = line_of(code, offset)
+            text = linecache.getline(code.co_filename, line).strip()
+            name = "" if code.co_name == "<module>" else getattr(code, "co_qualname", code.co_name)
+            self._sources[key] = Source(self._file(code.co_filename), line, text, name.replace(".<locals>", ""))
+        return self._sources[key]
+
+    def _file(self, filename: str) -> str:
+        if filename.startswith("<"):
+            return filename
+        path = os.path.realpath(filename)
+        for folder in (self.folder, *_PACKAGES):
+            if path.startswith(os.path.join(folder, "")):
+                return os.path.relpath(path, folder).replace(os.sep, "/")
+        return os.path.basename(path)
+
+    def assignment(self, site: Site) -> Assignment | None:
+        """The assignment in which a site stands."""
+        code, offset = site
+        if code.co_filename not in self._assignments:
+            self._assignments[code.co_filename] = _assignments(code.co_filename)
+        return self._assignments[code.co_filename].get(line_of(code, offset))
+
+
+def line_of(code: CodeType, offset: int) -> int:
+    """The line of an instruction."""
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def place_of(site: Site) -> Place | None:
+    """The line and the column where the expression at a site starts; None where Python does not keep it."""
+    code, offset = site
+    if not hasattr(code, "co_positions"):
+        return None
+    for place, (line, _, column, _) in enumerate(code.co_positions()):
+        if place == offset // 2:
+            return None if line is None or column is None else (line, column)
+    return None
+
+
+Place = tuple[int, int]
+"""A line and a column."""
+
+
+class Assignment:
+    """What a statement binds: names, and the part of the source that they are bound to."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        self.parts: list[tuple[tuple[str | None, ...], Place, Place]] = []
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs: list[tuple[ast.expr, ast.expr | ast.stmt]] = list(zip(target.elts, value.elts, strict=True))
+        else:
+            pairs = [(target, statement)]
+        for names, part in pairs:
+            several = names.elts if isinstance(names, (ast.Tuple, ast.List)) else [names]
+            end = part.end_lineno or part.lineno, part.end_col_offset or 0
+            self.parts.append((tuple(map(_name, several)), (part.lineno, part.col_offset), end))
+
+    def names_at(self, where: Place | None) -> tuple[str | None, ...]:
+        """The names that what is made at this place is bound to, one for each output of a node."""
+        if where is None:
+            return self.parts[0][0] if len(self.parts) == 1 else ()
+        return next((names for names, start, end in self.parts if start <= where < end), ())
+
+
+def _name(target: ast.expr) -> str | None:
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _assignments(filename: str) -> dict[int, Assignment]:
+    """The assignments of a file by every line that they take."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found: dict[int, Assignment] = {}
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            made = Assignment(statement, statement.targets[0], statement.value)
+        elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
+            made = Assignment(statement, statement.target, statement.value)
+        else:
+            continue
+        for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
+            found[line] = made
+    return found

@@ -1,0 +1,332 @@
+"""The engine's events as rows of plain data: what was made, from what, where, and during which backward call."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autograph_cli.graph import Saved
+from autograph_cli.record.sites import PASS, USER, Site, kinds, kind_of
+from autograph_cli.torch._core.general import _numbers
+from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
+from autograph_cli.torch._core.state import BackwardCall, L
+from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.views import CopySlices
+
+Output = int | tuple[int, int]
+"""An output of a row: the row's key where it is number 0, else (key, number)."""
+LIMIT = 10_000
+"""So many rows may gather before those of dead nodes are swept away."""
+
+
+def key_of(output: Output) -> int:
+    return output if output.__class__ is int else output[0]  # type: ignore[index, return-value]
+
+
+def number_of(output: Output) -> int:
+    return 0 if output.__class__ is int else output[1]  # type: ignore[index]
+
+
+class PassRow:
+    """One backward call."""
+
+    __slots__ = ("call", "create_graph", "error", "last_key", "number", "order", "ran", "roots", "site")
+
+    def __init__(self, number: int, call: str, create_graph: bool, last_key: int) -> None:
+        self.number = number
+        self.call = call
+        self.create_graph = create_graph
+        self.last_key = last_key
+        """The newest node when the call began."""
+        self.error = 0
+        """The id of the exception that was being handled when the call began."""
+        self.site: Site | None = None
+        self.roots: tuple[Output, ...] = ()
+        self.ran: list[int] = []
+        self.order = 1
+
+
+class Row(NamedTuple):
+    """A node, a leaf (one row, however often its AccumulateGrad is made anew) or an input without gradient."""
+
+    number: int
+    """Its place in the order in which things were met."""
+    ref: weakref.ref[Any]
+    """The node; of leaves and inputs, the tensor."""
+    cls: type[Node] | None
+    """None for an input."""
+    like: Any
+    next: tuple[Output | None, ...] = ()
+    args: tuple[Output, ...] = ()
+    parent: int | None = None
+    made_by: PassRow | None = None
+    code: CodeType | None = None
+    offset: int = 0
+    inplace: bool = False
+
+    @property
+    def order(self) -> int:
+        return 0 if self.made_by is None else self.made_by.order
+
+
+_row = tuple.__new__
+
+
+class Stack(threading.local):
+    """The backward calls that are running in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.passes: list[PassRow] = []
+
+
+class Tape:
+    """Rows by key (a node's sequence number; inputs have negative keys). It holds no tensor and no node."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Row] = {}
+        self.count = 0
+        self.calls = 0
+        self.held: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+        """Of tensors that are leaves or inputs, by id: the tensor and its key."""
+        self.names: dict[tuple[int, int], list[str]] = {}
+        """The variables of each output, by its row's number and its own, the first one first."""
+        self.saved: dict[int, tuple[Saved, ...]] = {}
+        """What nodes keep for backward, by the row's number."""
+        self.passes: list[PassRow] = []
+        """The backward calls of the step that is going on."""
+        self.running = Stack()
+        self.limit = LIMIT
+        self.pinned: tuple[int, int] = (0, 0)
+        """The rows of a finished step that are wanted still: after this number, up to that one."""
+
+    def copy(self) -> Tape:
+        """A tape that goes on from here by itself, in this thread."""
+        other = Tape()
+        other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
+        other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
+        return other
+
+    # -- events
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+        entry = PassRow(self.calls, call.kind, call.create_graph, self.newest_key())
+        self.calls += 1
+        code, offset = self.site([])
+        entry.site = None if code is None else (code, offset)
+        entry.roots = tuple([output for output in map(self.root, call.roots) if output is not None])
+        entry.error = id(sys.exc_info()[1])
+        self.running.passes.append(entry)
+        self.passes.append(entry)
+
+    def root(self, root: Any) -> Output | None:
+        """The output that a root of a backward call is."""
+        if isinstance(root, Tensor):
+            return self.output(root)
+        if root.node.seq not in self.rows:
+            self.meet(root.node)
+        return (root.node.seq, root.output_nr) if root.output_nr else root.node.seq
+
+    def runs(self, node: Node) -> None:
+        """A node is about to run in the innermost call."""
+        if node.seq not in self.rows:
+            self.meet(node)
+        self.running.passes[-1].ran.append(node.seq)
+
+    def ends(self, call: BackwardCall) -> bool:
+        """The innermost call is over; answers whether it ended well."""
+        entry = self.running.passes.pop()
+        rows = self.rows
+        # Calls from within this one may have run what it made, and are above it.
+        for later in self.passes[self.passes.index(entry):] if self.passes[-1] is not entry else [entry]:
+            made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
+            later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        error = sys.exc_info()[1]
+        return error is None or id(error) == entry.error
+
+    def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made: the observer's most frequent event."""
+        rows, following = self.rows, []
+        for edge in node.edges:
+            if edge is None:
+                following.append(None)
+                continue
+            key = edge[0].seq
+            if key not in rows:
+                self.meet(edge[0])
+            following.append((key, edge[1]) if edge[1] else key)
+        cls = node.__class__
+        if cls is CopySlices:
+            rows.pop(node.saved[0].seq, None)  # the change itself is part of this node
+            args = [output for output in following if output is not None]
+        else:
+            args = []
+            for x in inputs:
+                if isinstance(x, Tensor):
+                    self.take(x, args)
+                elif x.__class__ is tuple or x.__class__ is list:
+                    for item in x:
+                        if isinstance(item, Tensor):
+                            self.take(item, args)
+        passes = self.running.passes
+        current = L.current
+        code, offset = self.site(passes)
+        self.count = number = self.count + 1
+        rows[node.seq] = _row(Row, (
+            number, weakref.ref(node), cls, node.like, tuple(following), tuple(args), None if current is None else current.seq,
+            passes[-1] if passes else None, code, offset, any([x is outputs[0] for x in inputs]),
+        ))  # fmt: skip
+        if len(rows) > self.limit:
+            self.sweep()
+
+    def site(self, passes: list[PassRow]) -> tuple[CodeType | None, int]:
+        """The user's line that is running; inside a backward pass, where that was called."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            code = frame.f_code
+            kind = kinds.get(code.co_filename)
+            if kind is None:
+                kind = kind_of(code.co_filename)
+            if kind == USER:
+                return code, frame.f_lasti
+            if kind == PASS and passes and passes[-1].site is not None:
+                return passes[-1].site
+            frame = frame.f_back  # type: ignore[assignment]
+        return None, 0
+
+    def take(self, tensor: Tensor, args: list[Output]) -> None:
+        """Add the output that `tensor` is to `args`; numbers that the engine wrapped are no tensors of the script."""
+        output = self.output(tensor)
+        if output is None and not _is_number(tensor):
+            output = self.input(tensor)
+        if output is not None:
+            args.append(output)
+
+    def output(self, tensor: Tensor) -> Output | None:
+        """Which output a tensor is, if it is one, or a leaf or an input that was met."""
+        edge = tensor._edge
+        if edge.__class__ is View:
+            fresh = edge.edge is not None and tensor._version is not None and tensor._version[0] == edge.version
+            edge = edge.edge if fresh else None
+        if edge is LEAF:
+            meta = tensor._meta
+            accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
+            edge = None if accumulator is None else (accumulator, 0)
+        if edge is None:
+            held = self.held.get(id(tensor))
+            return held[1] if held is not None and held[0]() is tensor else None
+        key = edge[0].seq
+        if key not in self.rows:
+            self.meet(edge[0])
+        return (key, edge[1]) if edge[1] else key
+
+    def input(self, tensor: Tensor) -> int:
+        """A new row for a tensor that needs no gradient."""
+        self.count += 1
+        key = -self.count
+        ref = weakref.ref(tensor)
+        self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw))
+        self.held[id(tensor)] = ref, key
+        return key
+
+    def meet(self, node: Node) -> None:
+        """Add rows for nodes that no event told of: leaves, and what was made before the recorder began."""
+        unseen, stack = {node.seq: node}, [node]
+        while stack:
+            for edge in stack.pop().edges:
+                if edge is not None and edge[0].seq not in self.rows and edge[0].seq not in unseen:
+                    unseen[edge[0].seq] = edge[0]
+                    stack.append(edge[0])
+        for key in sorted(unseen):
+            self._import(unseen[key])
+
+    def _import(self, node: Node) -> None:
+        if isinstance(node, AccumulateGrad):
+            self._leaf(node)
+            return
+        following = tuple([None if edge is None else ((edge[0].seq, edge[1]) if edge[1] else edge[0].seq) for edge in node.edges])
+        args = tuple([output for output in following if output is not None])
+        self.count += 1
+        self.rows[node.seq] = Row(self.count, weakref.ref(node), type(node), node.like, following, args)
+
+    def _leaf(self, node: AccumulateGrad) -> None:
+        variable = node.variable
+        held = self.held.get(id(variable))
+        known = self.rows.get(held[1]) if held is not None and held[0]() is variable else None
+        if known is None or known.cls is None:
+            self.count += 1
+            passes, current = self.running.passes, L.current
+            made = bool(passes) and current is not None and node.seq > passes[-1].last_key
+            known = Row(
+                self.count, weakref.ref(variable), AccumulateGrad, node.like,
+                parent=current.seq if made and current is not None else None, made_by=passes[-1] if made else None,
+            )  # fmt: skip
+        self.rows[node.seq] = known
+        self.held[id(variable)] = known.ref, node.seq
+
+    # -- what there is
+
+    def since(self, number: int) -> Iterator[tuple[int, Row]]:
+        """The rows that were met after this number, the newest first."""
+        for key in reversed(self.rows):
+            row = self.rows[key]
+            if row.number > number:
+                yield key, row
+            elif row.cls is not AccumulateGrad:  # a leaf keeps its number under newer keys
+                return
+
+    def closure(self, keys: Iterable[int]) -> set[int]:
+        """These rows and all that they hang on: by gradient, by data, as derivatives."""
+        rows = self.rows
+        stack = [key for key in keys if key in rows]
+        met = set(stack)
+        while stack:
+            row = rows[stack.pop()]
+            for output in (*row.next, *row.args, row.parent):
+                if output is None:
+                    continue
+                key = key_of(output)
+                if key not in met and key in rows:
+                    met.add(key)
+                    stack.append(key)
+        return met
+
+    def newest_key(self) -> int:
+        """The highest sequence number that was met."""
+        return max((key for key, _ in zip(reversed(self.rows), range(8), strict=False)), default=0)
+
+    def sweep(self) -> None:
+        """Drop the rows of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
+        first, last = self.pinned
+        starts = [
+            key for key, row in self.rows.items()
+            if first < row.number <= last or (row.cls is not None and row.cls is not AccumulateGrad and row.ref() is not None)
+        ]  # fmt: skip
+        self.held = {name: held for name, held in self.held.items() if held[0]() is not None}
+        leaves = [key for _, key in self.held.values() if self.rows[key].cls is not None]
+        keep = self.closure([*starts, *leaves])
+        self.rows = {key: row for key, row in self.rows.items() if key in keep}
+        self.held = {name: held for name, held in self.held.items() if held[1] in keep}
+        numbers = {row.number for row in self.rows.values()}
+        self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
+        self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
+        makers = {id(row.made_by) for row in self.rows.values()}
+        self.passes = [p for p in self.passes[:-1] if id(p) in makers or p in self.running.passes] + self.passes[-1:]
+        self.limit = max(LIMIT, 2 * len(self.rows))
+
+
+def _is_number(tensor: Tensor) -> bool:
+    """Whether the engine made this tensor of a Python number."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return False
+    number = raw.item()
+    return any(
+        _numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex)
+    )

@@ -1,0 +1,560 @@
+"""The backward pass: ready nodes in order of their sequence numbers, the highest first; leaves at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, general
+from .node import AccumulateGrad, Edge, Extra, Node, edge_of, extra_of, shape_dtype
+from .operation import operations
+from .size import Size
+from .state import BackwardCall, L, S
+from .tensor import Tensor, make
+
+_by_sequence = attrgetter("seq")
+
+
+class GradientEdge:
+    """A gradient's place in the graph: a node and the number of its output."""
+
+    __slots__ = ("node", "ownership_token", "output_nr")
+
+    def __init__(self, node: Node, output_nr: int) -> None:
+        self.node = node
+        self.output_nr = output_nr
+        self.ownership_token = None
+
+    def __iter__(self) -> Any:
+        return iter((self.node, self.output_nr))
+
+
+# ---------------------------------------------------------------- the two entrances
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
+    """Add the gradients of `tensors` to the `.grad` of the leaves (of `inputs` only, if given).
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    roots = _sequence(tensors)
+    targets = None if inputs is None else _sequence(inputs)
+    if targets is not None and not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    grads = _root_gradients(roots, _gradients(grad_tensors, len(roots)), "grad_tensors")
+    keep = create_graph if retain_graph is None else retain_graph
+    run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients of `outputs` by `inputs`, as a tuple.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.grad(x**3, x)
+    (tensor(12.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched=True is not available in autograph's engine yet")
+    roots, targets = _sequence(outputs), _sequence(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    grads = _root_gradients(roots, _gradients(grad_outputs, len(roots)), "grad_outputs")
+    found = run(BackwardCall("grad", roots, targets, keep, create_graph), grads)
+    for i, (g, target) in enumerate(zip(found, targets, strict=True)):
+        if g is not None:
+            continue
+        if materialize_grads:
+            found[i] = make(np.zeros(target._raw.shape, target._raw.dtype)[()])
+        elif not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
+                "this is the desired behavior."
+            )
+    return tuple(found)
+
+
+def _sequence(x: Any) -> list[Any]:
+    if isinstance(x, (Tensor, GradientEdge)):
+        return [x]
+    return list(x)
+
+
+def _gradients(given: Any, count: int) -> list[Any]:
+    if given is None:
+        return [None] * count
+    grads = [given] if isinstance(given, Tensor) else list(given)
+    if len(grads) != count:
+        raise RuntimeError(f"got {count} tensors and {len(grads)} gradients")
+    return grads
+
+
+def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
+    """A gradient for each root: the given one, checked, or ones for a scalar."""
+    made = []
+    for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
+        edge = _root_edge(root)
+        if edge is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        shape, kind = _root_type(root, edge)
+        if g is None:
+            if np.prod(shape, dtype=int) != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
+                raise RuntimeError(
+                    f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
+                )
+            g = make(np.ones(shape, kind)[()])
+        elif not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        elif g._raw.shape != shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
+                f"{Size(shape)}."
+            )
+        elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
+            raise RuntimeError(
+                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
+            )
+        made.append(g)
+    return made
+
+
+def _root_edge(root: Any) -> Edge | None:
+    return (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
+
+
+def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
+    if isinstance(root, Tensor):
+        return root._raw.shape, root._raw.dtype
+    return shape_dtype(edge[0].like[edge[1]] if edge[0].multiple else edge[0].like)
+
+
+# ---------------------------------------------------------------- one call
+
+
+def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
+    """Run a backward call; the gradients captured for `call.inputs`, in order, if it is a `grad` call."""
+    observer = S.observer
+    if observer is not None:
+        observer.begins(call)
+    try:
+        edges = [edge for edge in map(_root_edge, call.roots) if edge is not None]
+        return Pass(call).run(edges, grads)
+    finally:
+        if observer is not None:
+            observer.ends(call)
+
+
+class Pass:
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph)."""
+
+    def __init__(self, call: BackwardCall) -> None:
+        self.call = call
+        self.recorded = call.create_graph
+        self.captures: dict[Node, dict[int, list[int]]] = {}
+        """For `grad` calls: node -> output number -> places in the result."""
+        self.found: list[Any] = [None] * len(call.inputs or ())
+        self.only: set[Node] | None = None
+        """For calls with `inputs`: the nodes that lead to one."""
+        self.pending: dict[Node, Any] = {}
+        self.leaves: dict[Node, int] = {}
+        """AccumulateGrad -> how many gradients it still waits for."""
+
+    def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
+        if self.call.inputs is not None:
+            self._prepare_captures()
+        order = self._collect(edges)
+        if self.call.inputs is not None:
+            self._restrict(order)
+        outer, mode = L.current, L.grad
+        L.grad = self.recorded
+        try:
+            for edge, given in zip(edges, grads, strict=True):
+                self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
+            self._walk(order)
+        finally:
+            L.current, L.grad = outer, mode
+        return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
+
+    def _prepare_captures(self) -> None:
+        for place, target in enumerate(self.call.inputs):
+            edge = _root_edge(target)
+            if edge is None:
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+            if self.call.kind == "backward" and edge[0].__class__ is not AccumulateGrad:
+                self._check_retained(target)
+            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
+
+    def _check_retained(self, target: Any) -> None:
+        if isinstance(target, Tensor) and not target.retains_grad:
+            target.retain_grad()
+            target.meta().retains = False
+
+    def _collect(self, edges: list[Edge]) -> list[Node]:
+        """Every node that can be reached, highest sequence number first; leaves are counted apart."""
+        pending, leaves = self.pending, self.leaves
+        order: list[Node] = []
+        stack: list[Node] = []
+        for node, _ in edges:
+            if node.__class__ is AccumulateGrad:
+                leaves[node] = leaves.get(node, 0) + 1
+            elif node not in pending:
+                pending[node] = None
+                stack.append(node)
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            for edge in node.edges:
+                if edge is not None:
+                    target = edge[0]
+                    if target.__class__ is AccumulateGrad:
+                        leaves[target] = leaves.get(target, 0) + 1
+                    elif target not in pending:
+                        pending[target] = None
+                        stack.append(target)
+        order.sort(key=_by_sequence, reverse=True)
+        return order
+
+    def _restrict(self, order: list[Node]) -> None:
+        """Find the nodes that lead to one of the inputs."""
+        only: set[Node] = set()
+        captures = self.captures
+        for node in reversed(order):
+            if node in captures or any(e is not None and (e[0] in only or e[0] in captures) for e in node.edges):
+                only.add(node)
+        self.only = only
+
+    def _walk(self, order: list[Node]) -> None:
+        pending, only, keep = self.pending, self.only, self.call.keeps_graph
+        captures, leaves, kernels = self.captures, self.leaves, general.kernels()
+        plain = not (self.recorded or S.observer is not None or L.anomaly)
+        for node in order:
+            g = pending.pop(node)
+            if only is not None and (node in captures or node not in only):
+                g = self._capture(node, g) if node in captures else None
+                if not self._leads_on(node):
+                    continue
+            if g is None and not node.takes_none:
+                if leaves:
+                    self._undefined(node)
+                continue
+            if plain and node.extra is None:
+                grads = node.raw(kernels, g)
+            else:
+                grads = self._run_node(node, g)
+            if not keep and node.saved:
+                node.saved = None
+            for edge, g in zip(node.edges, grads, strict=False):
+                if edge is None:
+                    continue
+                target = edge[0]
+                if g is None:
+                    if target.__class__ is AccumulateGrad:
+                        self._deliver(target, 0, None)
+                    continue
+                if plain:
+                    like = target.like
+                    if g.__class__ is not like and (g.__class__ is not np.ndarray or (g.shape, g.dtype) != like):
+                        g = fit(g, like[edge[1]] if target.multiple else like, node)
+                if target.multiple:
+                    self._deliver(target, edge[1], g)
+                    continue
+                old = pending.get(target)
+                pending[target] = g if old is None else old + g
+                if target.__class__ is AccumulateGrad:
+                    leaves[target] -= 1
+                    if not leaves[target]:
+                        self._finish_leaf(target, pending.pop(target))
+
+    def _leads_on(self, node: Node) -> bool:
+        """Whether a node on the way must run although it is itself an input."""
+        only, captures = self.only, self.captures
+        assert only is not None
+        return node in only and any(e is not None and (e[0] in only or e[0] in captures) for e in node.edges)
+
+    def _undefined(self, node: Node) -> None:
+        """No gradient came: the leaves behind wait for one less."""
+        for edge in node.edges:
+            if edge is not None and edge[0].__class__ is AccumulateGrad:
+                self._deliver(edge[0], 0, None)
+
+    def _deliver(self, node: Node, number: int, g: Any) -> None:
+        """Add a gradient to what waits at `node`."""
+        if node.__class__ is AccumulateGrad:
+            self._deliver_leaf(node, g)
+            return
+        if not node.multiple:
+            old = self.pending[node]
+            self.pending[node] = g if old is None or g is None else old + g
+            return
+        waiting = self.pending[node]
+        if waiting is None:
+            waiting = self.pending[node] = [None] * len(node.like)
+        waiting[number] = g if waiting[number] is None else waiting[number] + g
+
+    def _deliver_leaf(self, leaf: Node, g: Any) -> None:
+        if g is not None:
+            old = self.pending.get(leaf)
+            self.pending[leaf] = g if old is None else old + g
+        self.leaves[leaf] -= 1
+        if self.leaves[leaf] == 0:
+            g = self.pending.pop(leaf, None)
+            if g is not None:
+                self._finish_leaf(leaf, g)
+
+    def _finish_leaf(self, leaf: Any, g: Any) -> None:
+        if self.only is not None and leaf not in self.captures:
+            return
+        if S.observer is not None:
+            S.observer.runs(leaf)
+        variable: Tensor = leaf.variable
+        meta = variable._meta
+        if meta is not None and meta.hooks:
+            g = self._tensor_hooks(meta.hooks, g)
+        if self.only is not None and self.call.kind == "grad":
+            for place in self.captures[leaf][0]:
+                self.found[place] = g
+            return
+        if not self.recorded:
+            g = fit(g, leaf.like, leaf)
+        extra: Extra | None = leaf.extra
+        if extra is not None and extra.pre_hooks:
+            g = self._unwrap(_pre_hooks(extra, [self._wrap(g)])[0])
+        if self.recorded:
+            accumulate_recorded(variable, g)
+        else:
+            accumulate(variable, g)
+        if meta is not None and meta.post_hooks:
+            for hook in list(meta.post_hooks.values()):
+                hook(variable)
+        if extra is not None and extra.hooks:
+            _post_hooks(extra, (), (self._wrap(g),))
+
+    # -- the careful way
+
+    def _run_node(self, node: Node, g: Any) -> Any:
+        """Run a node with hooks, anomaly checks, an observer, or recorded."""
+        L.current = node
+        if S.observer is not None:
+            S.observer.runs(node)
+        extra = node.extra
+        if extra is not None and extra.runs_something:
+            g = self._before(node, extra, g)
+        grads = node.recorded(operations, g) if self.recorded else node.raw(general.kernels(), g)
+        if L.anomaly and L.check_nan:
+            _check_nan(node, grads)
+        if extra is not None and extra.hooks:
+            grads = self._after(extra, grads, g)
+        return [
+            None if g is None or e is None else self._fit(g, e, node) for e, g in zip(node.edges, grads, strict=False)
+        ]
+
+    def _fit(self, g: Any, edge: Edge, node: Node) -> Any:
+        like = edge[0].like[edge[1]] if edge[0].multiple else edge[0].like
+        return fit_recorded(g, like, node) if self.recorded else fit(g, like, node)
+
+    def _capture(self, node: Node, g: Any) -> Any:
+        """Keep the gradient of an input that is no leaf; tensor hooks come first."""
+        if g is not None and node.extra is not None and node.extra.runs_something:
+            g = self._before(node, node.extra, g, only_tensor_hooks=True)
+        if self.call.kind == "grad":
+            for number, places in self.captures[node].items():
+                value = g[number] if g is not None and node.multiple else g
+                for place in places:
+                    self.found[place] = value
+        elif g is not None:
+            for number, places in self.captures[node].items():
+                for place in places:
+                    _set_grad(self.call.inputs[place], self._wrap(g[number] if node.multiple else g))
+        return g
+
+    def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
+        grads = ([None] * len(node.like) if g is None else list(g)) if node.multiple else [g]
+        for number, hooks in sorted((extra.tensor_hooks or {}).items()):
+            if grads[number] is not None:
+                grads[number] = self._tensor_hooks(hooks, grads[number])
+        for number, reference in (extra.retained or {}).items():
+            tensor = reference()
+            if tensor is not None and grads[number] is not None:
+                _set_grad(tensor, self._wrap(grads[number]))
+        if extra.pre_hooks and not only_tensor_hooks:
+            grads = [self._unwrap(t) for t in _pre_hooks(extra, [self._wrap(x) for x in grads])]
+        return grads if node.multiple else grads[0]
+
+    def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
+        outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
+        replaced = _post_hooks(extra, tuple(self._wrap(x) for x in grads), outputs)
+        return [self._unwrap(x) for x in replaced]
+
+    def _tensor_hooks(self, hooks: dict[int, Any], g: Any) -> Any:
+        for hook in list(hooks.values()):
+            result = hook(self._wrap(g))
+            if result is not None:
+                if not isinstance(result, Tensor):
+                    raise TypeError(f"hook has returned a value of type {type(result).__name__}, expected Tensor")
+                if result._raw.shape != (g._raw if self.recorded else g).shape:
+                    raise RuntimeError("hook has changed the size of value")
+                g = self._unwrap(result)
+        return g
+
+    def _wrap(self, g: Any) -> Any:
+        return g if g is None or self.recorded else make(g)
+
+    def _unwrap(self, g: Any) -> Any:
+        return g if g is None or self.recorded else g._raw
+
+
+def _pre_hooks(extra: Extra, grads: Iterable[Any]) -> tuple[Any, ...]:
+    grads = tuple(grads)
+    for hook in list((extra.pre_hooks or {}).values()):
+        result = hook(grads)
+        if result is not None:
+            grads = (result,) if isinstance(result, Tensor) else tuple(result)
+    return grads
+
+
+def _post_hooks(extra: Extra, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    for hook in list((extra.hooks or {}).values()):
+        result = hook(inputs, outputs)
+        if result is not None:
+            inputs = (result,) if isinstance(result, Tensor) else tuple(result)
+    return inputs
+
+
+def _set_grad(tensor: Tensor, g: Tensor) -> None:
+    old = tensor.meta().grad
+    if old is None or tensor.retains_grad:
+        tensor.meta().grad = g
+    else:
+        tensor.meta().grad = old + g
+
+
+def _check_nan(node: Node, grads: Any) -> None:
+    for i, g in enumerate(grads):
+        raw = g._raw if isinstance(g, Tensor) else g
+        if raw is not None and np.isnan(raw).any():
+            _print_anomaly(node)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def _print_anomaly(node: Node) -> None:
+    import warnings
+
+    lines = node.metadata.get("traceback_")
+    text = (
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
+        if lines
+        else f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+    )
+    warnings.warn(text, UserWarning, stacklevel=2)
+    extra_of(node)
+
+
+# ---------------------------------------------------------------- gradients that do not fit yet
+
+
+def fit(g: Any, like: Any, node: Node) -> Any:
+    """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
+    shape, kind = shape_dtype(like)
+    if g.shape != shape:
+        if not _broadcasts(shape, g.shape):
+            raise _invalid(node, g.shape, shape)
+        g = sum_to(g, shape)
+    if g.dtype != kind:
+        if dtypes.CATEGORY[g.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+            g = g.real
+        g = g.astype(kind)
+    return g
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a raw array over the dimensions that broadcasting added or stretched."""
+    lead = g.ndim - len(shape)
+    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
+    return general.kernels().sum(g, axes, False).reshape(shape)
+
+
+def fit_recorded(g: Tensor, like: Any, node: Node) -> Tensor:
+    """`fit` by recorded operations."""
+    shape, kind = shape_dtype(like)
+    if g._raw.shape != shape:
+        if not _broadcasts(shape, g._raw.shape):
+            raise _invalid(node, g._raw.shape, shape)
+        g = operations.sum_to_size(g, shape)
+    if g._raw.dtype != kind:
+        if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+            g = operations.real(g)
+        g = operations._to_copy(g, kind) if g._raw.dtype != kind else g
+    return g
+
+
+def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
+    if len(small) > len(big):
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(small), reversed(big), strict=False))
+
+
+def _invalid(node: Node, got: tuple[int, ...], wanted: tuple[int, ...]) -> RuntimeError:
+    index = next((i for i, e in enumerate(node.edges) if e is not None), 0)
+    return RuntimeError(
+        f"Function {node.name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape compatible "
+        f"with {list(wanted)}"
+    )
+
+
+# ---------------------------------------------------------------- .grad
+
+
+def accumulate(variable: Tensor, g: Any) -> None:
+    """Add a raw gradient to `.grad`: in place where there is one, taken over or copied where there is none."""
+    meta = variable.meta()
+    have = meta.grad
+    if have is None:
+        own = g if isinstance(g, np.generic) or _is_ours_alone(g) else g.copy()
+        meta.grad = make(own)
+        return
+    if isinstance(have._raw, np.generic):
+        have._raw = have._raw + g
+    else:
+        have._raw += g
+    if have._version is not None:
+        have._version[0] += 1
+    else:
+        have._version = [1]
+
+
+def _is_ours_alone(g: Any) -> bool:
+    # Held here, by `accumulate` and by `_deliver_leaf` and `_finish_leaf`: nobody else can see or change it.
+    return g.base is None and g.flags.owndata and sys.getrefcount(g) <= _OWN_REFERENCES
+
+
+_OWN_REFERENCES = 0
+
+
+def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
+    """Add a recorded gradient to `.grad`, out of place."""
+    meta = variable.meta()
+    meta.grad = g if meta.grad is None else meta.grad + g

@@ -1,0 +1,299 @@
+"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import general
+from .node import SavedResult, check_version, edge_of, extra_of, freed, unpack
+from .schema import REQUIRED, Parameter
+from .state import L, S, next_sequence_nr
+from .tensor import Tensor, new
+from .views import make_view, materialize
+
+if TYPE_CHECKING:
+    from .operation import Derivative, Operation
+
+
+def install(op: Operation) -> None:
+    """Give `op` its kernel, its function and its node's `raw` and `recorded`."""
+    op.kernel_function = _bind(op)  # type: ignore[attr-defined]
+    scope = _scope(op)
+    simple = not op.takes_lists and not op.multiple
+    op.function = _evaluate(_forward(op) if simple else _general_forward(op), scope, op.identifier)
+    op.function.op = op  # type: ignore[attr-defined]
+    if op.promotes and simple:
+        op.operator = _evaluate(_forward(op, operator=True), _scope(op), op.identifier)  # type: ignore[attr-defined]
+    if op.derivatives:
+        for world in ("raw", "recorded"):
+            setattr(op.node, world, _Late(op, world))
+
+
+def _bind(op: Operation) -> Callable[..., Any]:
+    kernels = general.kernels()
+    if isinstance(op.kernel, str):
+        found: Callable[..., Any] = getattr(kernels, op.kernel)
+        return found
+    kernel = op.kernel
+    return lambda *args: kernel(kernels, *args)
+
+
+def _scope(op: Operation) -> dict[str, Any]:
+    scope: dict[str, Any] = {
+        "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
+        "generic": np.generic, "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
+        "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
+        "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
+        "make_view": make_view, "materialize": materialize, "unpack": unpack, "check_version": check_version,
+        "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
+    }  # fmt: skip
+    scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
+    scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
+    return scope
+
+
+def _expect(node: Any, index: int, tensor: Tensor) -> None:
+    """Remember that a tensor was saved at a version other than 0."""
+    if tensor._version[0]:  # type: ignore[index]
+        extra = extra_of(node)
+        extra.versions = {} if extra.versions is None else extra.versions
+        extra.versions[index] = tensor._version[0]  # type: ignore[index]
+
+
+def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
+    exec(compile(source, f"<autograph operation {name}>", "exec"), scope)
+    made: Callable[..., Any] = scope["run"]
+    made.__name__ = made.__qualname__ = name
+    return made
+
+
+# ---------------------------------------------------------------- forward
+
+
+def _argument(parameter: Parameter) -> str:
+    return "input" if parameter.name == "self" else parameter.name
+
+
+def _signature(op: Operation) -> str:
+    parts, starred = [], False
+    for parameter in op.schema.parameters:
+        if parameter.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        default = "" if parameter.default is REQUIRED else f"=default_{parameter.name}"
+        parts.append(_argument(parameter) + default)
+    if not op.view:
+        parts += ["out=None"] if starred else ["*", "out=None"]
+    return ", ".join(parts)
+
+
+def _arguments(op: Operation) -> str:
+    return ", ".join(_argument(p) for p in op.schema.parameters)
+
+
+def _general_forward(op: Operation) -> str:
+    lines = [f"def run({_signature(op)}):"]
+    if not op.view:
+        lines += ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)"]
+    return "\n".join([*lines, f"    return general(OP, ({_arguments(op)},))", ""])
+
+
+def _forward(op: Operation, operator: bool = False) -> str:
+    """The compiled forward; as an `operator` it answers NotImplemented to what is no operand."""
+    tensors = op.tensors
+    every = [_argument(p) for p in op.schema.parameters]
+    raws = {p.name: f"raw_{p.name}" for p in tensors}
+    lines = [
+        f"def run({_signature(op)}):",
+        *_general_way(op, operator),
+        "    try:",
+        *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
+        "    except AttributeError:",
+        *(["        if not is_operand(other):", "            return NotImplemented"] if operator else []),
+        f"        {', '.join(every)}, = operands(OP, ({_arguments(op)},))",
+        *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
+        *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
+        *_casts(op, raws),
+        f"    raw = kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})",
+        "    made = new(Tensor)",
+        "    made._raw = raw",
+        "    made._version = None",
+        "    made._meta = None",
+    ]
+    no_edge = " and ".join(f"edge{i} is None" for i in range(len(op.inputs))) or "True"
+    finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
+    lines += [f"    if {no_edge} or not L.grad:", "        made._edge = None"]
+    lines += [f"        {line}" for line in finish] + ["        return made"]
+    if op.inputs:
+        lines += _record(op, every)
+    return "\n".join(lines) + "\n"
+
+
+def _general_way(op: Operation, operator: bool) -> list[str]:
+    lines = ["    if S.special:"]
+    if operator:
+        lines += ["        if not is_operand(other):", "            return NotImplemented"]
+    lines += [f"        return general(OP, ({_arguments(op)},))"]
+    if not op.view:
+        lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
+    return lines
+
+
+def _fetch(parameter: Parameter, what: str) -> str:
+    name = _argument(parameter)
+    return f"None if {name} is None else {name}.{what}" if parameter.type == "Tensor?" else f"{name}.{what}"
+
+
+def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
+    names = [raws[p.name] for p in op.tensors]
+    lines = []
+    if op.promotes and len(names) == 2:
+        a, b = names
+        lines += [f"    if {a}.dtype is not {b}.dtype:", f"        {a}, {b} = promote_pair({a}, {b})"]
+    elif op.promotes:
+        every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
+        lines += [f"    {every} = promoted(OP, None, [{every}])"]
+    if op.floating:
+        test = "edge0 is None" if op.inputs else "True"
+        lines += [f"    if {test} and {names[0]}.dtype.kind in 'biu':", f"        {names[0]} = as_floating({names[0]})"]
+    if op.view:
+        lines += [f"    if {names[0]}.__class__ is not ndarray:", f"        {names[0]} = materialize(input)"]
+    return lines
+
+
+def _record(op: Operation, every: list[str]) -> list[str]:
+    edges = [f"edge{i}" for i in range(len(op.inputs))]
+    lines = []
+    for edge, parameter in zip(edges, op.inputs, strict=True):
+        lines += [
+            f"    if {edge} is not None and {edge}.__class__ is not tuple:",
+            f"        {edge} = edge_of({_argument(parameter)})",
+        ]
+    none = " and ".join(f"{e} is None" for e in edges)
+    hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
+    lines += [f"    if {none}:", "        made._edge = None", f"        {hang}", "        return made"]
+    if "result" in op.saved_names:
+        lines += ["    made._version = [0]"]
+    lines += [
+        "    node = new(NODE)",
+        f"    node.edges = ({', '.join(edges)},)",
+        "    node.extra = None",
+        "    node.like = raw.__class__ if isinstance(raw, generic) else (raw.shape, raw.dtype)",
+        "    node.seq = next_sequence_nr()",
+        f"    node.saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
+        *_expectations(op),
+        "    made._edge = (node, 0)",
+        *([f"    make_view(made, {every[0]}, made._edge)"] if op.view else []),
+        "    if S.observer is not None:",
+        f"        S.observer.created(node, ({', '.join(every)},), (made,))",
+        "    return made",
+    ]
+    return lines
+
+
+def _saved(op: Operation, name: str) -> str:
+    parameter = next((p for p in op.schema.parameters if p.name == name), None)
+    if name in op.schema.outputs:
+        return f"SavedResult(raw, made._version) if {_wanted(op, name)} else None"
+    if parameter is not None and parameter.is_tensor:
+        return f"{_argument(parameter)} if {_wanted(op, name)} else None"
+    if parameter is not None:
+        return _argument(parameter)
+    head, _, tail = name.rpartition("_")
+    shown = "input" if head == "self" else head
+    if head == "result":
+        return {"sizes": "raw.shape", "dtype": "raw.dtype"}[tail]
+    value = {
+        "sizes": f"{shown}._raw.shape",
+        "dtype": f"{shown}._raw.dtype",
+        "strides": f"tuple(s // {shown}._raw.itemsize for s in {shown}._raw.strides)",
+    }[tail]
+    return f"None if {shown} is None else {value}" if any(p.name == head and p.type == "Tensor?" for p in op.tensors) else value
+
+
+def _wanted(op: Operation, name: str) -> str:
+    return " or ".join(f"edge{i} is not None" for i in op.users(name))
+
+
+def _expectations(op: Operation) -> list[str]:
+    lines = []
+    for index, name in enumerate(op.saved_names):
+        parameter = next((p for p in op.tensors if p.name == name), None)
+        if parameter is not None:
+            shown = _argument(parameter)
+            guard = f"{shown} is not None and " if parameter.type == "Tensor?" else ""
+            lines += [f"    if {guard}{shown}._version is not None:", f"        expect(node, {index}, {shown})"]
+    return lines
+
+
+# ---------------------------------------------------------------- backward
+
+
+class _Late:
+    """A node method that is compiled when it is first wanted."""
+
+    def __init__(self, op: Operation, world: str) -> None:
+        self.op = op
+        self.world = world
+
+    def __get__(self, node: Any, owner: Any = None) -> Any:
+        source = _backward(self.op, self.world)
+        method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.world}")
+        setattr(self.op.node, self.world, method)
+        return getattr(node if node is not None else owner, self.world)
+
+
+def _backward(op: Operation, world: str) -> str:
+    """`raw` and `recorded` differ only in how saved tensors are opened."""
+    lines = ["def run(node, f, grad):", "    edges = node.edges"]
+    if op.saved_names:
+        lines += ["    saved = node.saved", "    if saved is None:", "        raise freed()"]
+    lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
+    for number, derivative in enumerate(op.derivatives):
+        lines += _formula(op, world, number, derivative)
+    if op.flattens:
+        lines.append("    return g0")
+    else:
+        lines.append(f"    return ({''.join(f'g{i}, ' for i in range(len(op.inputs)))})")
+    return "\n".join(lines) + "\n"
+
+
+def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> list[str]:
+    position = {p.name: i for i, p in enumerate(op.inputs)}
+    places = [position[name] for name in derivative.inputs]
+    body, arguments = [], ["f"]
+    for name in derivative.needs:
+        if name == "mask":
+            arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
+        elif name in ("grad", "grads"):
+            arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")
+        else:
+            before, expression = _open(op, world, name)
+            body += before
+            arguments.append(expression)
+    call = f"formula{number}({', '.join(arguments)})"
+    targets = ", ".join(f"g{i}" for i in places) + ("," if derivative.joint and len(places) == 1 else "")
+    if op.flattens:
+        return [*(f"    {line}" for line in body), f"    g0 = {call}"]
+    test = " or ".join(f"edges[{i}] is not None" for i in places)
+    return [f"    if {test}:", *(f"        {line}" for line in body), f"        {targets} = {call}"]
+
+
+def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
+    """Lines that check the saved thing `name`, and the expression for it."""
+    index = op.saved_names.index(name)
+    if not op.is_tensor(name):
+        return [], f"saved[{index}]"
+    if any(p.name == name and p.is_list for p in op.tensors):
+        return [], f"saved[{index}].{'raws' if world == 'raw' else 'tensors'}()"
+    if world == "recorded":
+        return [], f"unpack(node, {index})"
+    optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
+    if optional:
+        return [f"if saved[{index}] is not None and saved[{index}]._version is not None:", f"    check_version(node, {index})"], (
+            f"(None if saved[{index}] is None else saved[{index}]._raw)"
+        )
+    return [f"if saved[{index}]._version is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"

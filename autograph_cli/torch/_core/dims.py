@@ -1,0 +1,70 @@
+"""Dimensions as PyTorch counts them: negative ones from the end, each at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
+    """`dim` counted from the front; an IndexError in PyTorch's words if it is out of range."""
+    n = max(ndim, 1) if scalar_ok else ndim
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim + n if dim < 0 else dim
+
+
+def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
+    """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
+    given = (dims,) if isinstance(dims, int) else tuple(dims)
+    wrapped = tuple(wrap(int(d), ndim) for d in given)
+    for i, d in enumerate(wrapped):
+        if d in wrapped[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return wrapped
+
+
+def sizes(args: Any) -> tuple[int, ...]:
+    """`view(2, 3)` and `view((2, 3))` alike."""
+    if len(args) == 1 and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", 1):
+        args = args[0]
+    return tuple(x.__index__() for x in args)
+
+
+def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
+    """A shape with its -1 worked out from the number of elements."""
+    shape = tuple(size)
+    known, unknown = 1, None
+    for i, n in enumerate(shape):
+        if n == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = i
+        elif n < 0:
+            raise RuntimeError(f"invalid shape dimension {n}")
+        else:
+            known *= n
+    if unknown is not None and known == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any "
+            "value and is ambiguous"
+        )
+    if (unknown is None and known != numel) or (unknown is not None and numel % known):
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return shape if unknown is None else (*shape[:unknown], numel // known, *shape[unknown + 1 :])
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to; a RuntimeError in PyTorch's words if there is none."""
+    ndim = max(map(len, shapes), default=0)
+    out = [1] * ndim
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape), 1):
+            if out[-i] == 1:
+                out[-i] = n
+            elif n not in (1, out[-i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({out[-i]}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{ndim - i}"
+                )
+    return tuple(out)

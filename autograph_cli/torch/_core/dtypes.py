@@ -1,0 +1,196 @@
+"""PyTorch's dtypes over NumPy's, and its rules of type promotion."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .state import S
+
+
+class dtype:
+    """A number format, such as `torch.float32`; made by this module only."""
+
+    __slots__ = ("category", "itemsize", "legacy", "name", "numpy")
+
+    def __init__(self, name: str, numpy_type: Any, category: int, legacy: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy_type)
+        self.category = category
+        self.itemsize = self.numpy.itemsize
+        self.legacy = legacy
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64")
+
+    def to_real(self) -> dtype:
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self) -> dtype:
+        return {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return _by_name, (self.name,)
+
+
+BOOLEAN, INTEGRAL, FLOATING, COMPLEX = range(4)
+
+bool_ = dtype("bool", np.bool_, BOOLEAN, "BoolTensor")
+uint8 = dtype("uint8", np.uint8, INTEGRAL, "ByteTensor")
+uint16 = dtype("uint16", np.uint16, INTEGRAL, "UInt16Tensor")
+uint32 = dtype("uint32", np.uint32, INTEGRAL, "UInt32Tensor")
+uint64 = dtype("uint64", np.uint64, INTEGRAL, "UInt64Tensor")
+int8 = dtype("int8", np.int8, INTEGRAL, "CharTensor")
+int16 = dtype("int16", np.int16, INTEGRAL, "ShortTensor")
+int32 = dtype("int32", np.int32, INTEGRAL, "IntTensor")
+int64 = dtype("int64", np.int64, INTEGRAL, "LongTensor")
+float16 = dtype("float16", np.float16, FLOATING, "HalfTensor")
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOATING, "BFloat16Tensor")
+float32 = dtype("float32", np.float32, FLOATING, "FloatTensor")
+float64 = dtype("float64", np.float64, FLOATING, "DoubleTensor")
+complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloatTensor")
+complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDoubleTensor")
+
+ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
+       complex128)  # fmt: skip
+ALIASES = {
+    "short": int16, "int": int32, "long": int64, "half": float16, "float": float32, "double": float64,
+    "cfloat": complex64, "cdouble": complex128, "bool": bool_,
+}  # fmt: skip
+NAMED = {t.name: t for t in ALL}
+FROM_NUMPY = {t.numpy: t for t in ALL}
+CATEGORY = {t.numpy: t.category for t in ALL}
+PYTHON_CATEGORY = {bool: BOOLEAN, int: INTEGRAL, float: FLOATING, complex: COMPLEX}
+
+
+def _by_name(name: str) -> dtype:
+    return NAMED[name]
+
+
+def numpy_dtype(t: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a torch dtype, or of Python's bool, int, float, complex."""
+    if isinstance(t, dtype):
+        return t.numpy
+    python: dict[Any, np.dtype[Any]] = {bool: bool_.numpy, int: int64.numpy, float: S.default_dtype, complex: complex_default()}
+    if t in python:
+        return python[t]
+    raise TypeError(f"dtype must be torch.dtype, not {type(t).__name__}")
+
+
+def complex_default() -> np.dtype[Any]:
+    """The complex dtype that belongs to the default dtype."""
+    return FROM_NUMPY[S.default_dtype].to_complex().numpy
+
+
+_INT_RANK = {int8.numpy: 1, int16.numpy: 2, int32.numpy: 3, int64.numpy: 4}
+
+
+@functools.cache
+def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The smallest dtype that both can be cast to, by PyTorch's lattice."""
+    if a == b:
+        return a
+    (low, high) = (a, b) if CATEGORY[a] <= CATEGORY[b] else (b, a)
+    if CATEGORY[low] != CATEGORY[high]:
+        return _across(low, high)
+    if CATEGORY[a] == INTEGRAL:
+        return _integers(a, b)
+    if {a, b} == {float16.numpy, bfloat16.numpy}:
+        return float32.numpy
+    return a if a.itemsize > b.itemsize else b
+
+
+def _across(low: np.dtype[Any], high: np.dtype[Any]) -> np.dtype[Any]:
+    if low == float64.numpy and CATEGORY[high] == COMPLEX:
+        return complex128.numpy
+    return high
+
+
+def _integers(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    if a in _INT_RANK and b in _INT_RANK:
+        return a if _INT_RANK[a] > _INT_RANK[b] else b
+    signed = a if a in _INT_RANK else b
+    unsigned = b if signed is a else a
+    if unsigned == uint8.numpy and signed in _INT_RANK:
+        return int16.numpy if signed == int8.numpy else signed
+    raise RuntimeError(
+        f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+        f"{_CPP[FROM_NUMPY[a].name]} and {_CPP[FROM_NUMPY[b].name]}"
+    )
+
+
+_CPP = {
+    "bool": "Bool", "uint8": "Byte", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "int8": "Char",
+    "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "bfloat16": "BFloat16", "float32": "Float",
+    "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def cpp_name(t: Any) -> str:
+    """The name that PyTorch's error messages use (`Float`, `Long`)."""
+    return _CPP[FROM_NUMPY[np.dtype(t)].name]
+
+
+def number_dtype(number: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that a Python number takes beside a tensor of dtype `beside` (a number is weak)."""
+    category = PYTHON_CATEGORY.get(type(number))
+    if category is None:
+        category = next((c for t, c in PYTHON_CATEGORY.items() if isinstance(number, t)), None)
+        if category is None:
+            raise TypeError(f"not a number: {type(number).__name__}")
+    return category_dtype(category, beside)
+
+
+def category_dtype(category: int, beside: np.dtype[Any]) -> np.dtype[Any]:
+    """`beside`, unless a higher category asks for the default dtype of that category."""
+    if category <= CATEGORY[beside]:
+        return beside
+    if category == INTEGRAL:
+        return int64.numpy
+    if category == FLOATING:
+        return S.default_dtype
+    return FROM_NUMPY[beside].to_complex().numpy if CATEGORY[beside] == FLOATING else complex_default()
+
+
+def result_dtype(*operands: Any) -> np.dtype[Any]:
+    """PyTorch's result type of raw arrays and Python numbers: dimensions outrank 0-d, which outranks numbers."""
+    levels: list[np.dtype[Any] | None] = [None, None, None]
+    for x in operands:
+        if hasattr(x, "dtype"):
+            level, t = (0 if x.ndim else 1), x.dtype
+        else:
+            level, t = 2, numpy_dtype(type(x))
+        known = levels[level]
+        levels[level] = t if known is None else promote(known, t)
+    result = levels[0]
+    for weaker in levels[1:]:
+        if result is None:
+            result = weaker
+        elif weaker is not None and CATEGORY[weaker] > CATEGORY[result]:
+            result = promote(result, weaker) if weaker is not levels[2] else category_dtype(CATEGORY[weaker], result)
+    assert result is not None
+    return result
+
+
+def can_cast(source: dtype, target: dtype) -> bool:
+    """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
+    if source.category > target.category:
+        return False
+    return not (source.category == INTEGRAL and source.is_signed and not target.is_signed and target is not bool_) or (
+        target.category > INTEGRAL
+    )

@@ -1,0 +1,275 @@
+"""The general way to run an operation: every mode, every kind of argument, no shortcuts.
+
+Compiled operations come here whenever something unusual is on (see `Shared.special`).
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes
+from .device import CPU
+from .node import Edge, Node, SavedList, SavedResult, edge_of, extra_of, like_of, save
+from .state import L, S, next_sequence_nr
+from .tensor import Tensor, inference_result, make
+from .views import bump, make_view, materialize, write
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+kernels_by_device: dict[str, Any] = {}
+"""The kernels of each device type that can compute."""
+
+
+def kernels() -> Any:
+    return kernels_by_device[CPU.type]
+
+
+def run(op: Operation, args: tuple[Any, ...]) -> Any:
+    """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
+    args = operands(op, args)
+    results = compute(op, args)
+    outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
+    edges = edges_of(op, args) if L.grad else ()
+    node = attach(op, args, outputs, edges) if any(e is not None for e in edges) else None
+    if op.view:
+        for output in outputs:
+            make_view(output, args[0], output._edge, multiple=op.multiple)
+    if node is not None and S.observer is not None:
+        S.observer.created(node, args, tuple(outputs))
+    return pack_outputs(op, outputs)
+
+
+def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
+    return tuple(outputs) if op.multiple else outputs[0]
+
+
+def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
+    """The kernel's raw results."""
+    raws = [
+        _raw(x) if p.is_tensor else [_raw(t) for t in x] if p.is_list else x
+        for p, x in zip(op.schema.parameters, args, strict=True)
+    ]
+    if op.promotes:
+        raws = promoted(op, args, raws)
+    if op.floating:
+        raws[0] = as_floating(raws[0])
+    if op.view:
+        raws[0] = materialize(args[0])
+    result = op.kernel_function(*raws)
+    return list(result) if op.multiple else [result]
+
+
+def _raw(x: Any) -> Any:
+    return None if x is None else x._raw
+
+
+def as_floating(raw: Any) -> Any:
+    """Integers and booleans as the default dtype."""
+    return raw.astype(S.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
+
+
+def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
+    """Raw tensor arguments cast to their common dtype."""
+    places = [i for i, p in enumerate(op.schema.parameters) if p.is_tensor and raws[i] is not None]
+    common = dtypes.result_dtype(*(raws[i] for i in places))
+    for i in places:
+        if raws[i].dtype != common:
+            raws[i] = raws[i].astype(common)
+    return raws
+
+
+def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two raw arrays cast to their common dtype."""
+    common = dtypes.result_dtype(a, b)
+    return (a if a.dtype == common else a.astype(common)), (b if b.dtype == common else b.astype(common))
+
+
+def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
+    """Run `op` for `out=`: results go into given tensors, outside the graph."""
+    args = operands(op, args)
+    targets = [out] if isinstance(out, Tensor) else list(out)
+    given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
+    if L.grad and any(t.requires_grad for t in [*given, *targets]):
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    for target, raw in zip(targets, compute(op, args), strict=True):
+        put(target, raw)
+    return out
+
+
+def put(target: Tensor, raw: Any) -> None:
+    """Write a result into an `out=` tensor, which is resized if its shape differs."""
+    if raw.dtype != target._raw.dtype:
+        source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
+        if not dtypes.can_cast(source, goal):
+            raise RuntimeError(
+                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
+                f"{dtypes.cpp_name(target._raw.dtype)}"
+            )
+        raw = raw.astype(target._raw.dtype)
+    if raw.shape != target._raw.shape:
+        target._raw = np.array(raw)
+        bump(target)
+    else:
+        write(target, raw)
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def is_operand(x: Any) -> bool:
+    """Whether `x` can stand beside a tensor in arithmetic."""
+    return isinstance(x, (Tensor, bool, int, float, complex, np.generic))
+
+
+def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
+    if all(_fits(p, x) for p, x in zip(op.schema.parameters, args, strict=True)):
+        return args
+    tensors = [x for p, x in zip(op.schema.parameters, args, strict=True) if p.is_tensor and isinstance(x, Tensor)]
+    fixed = []
+    for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
+        if _fits(parameter, x):
+            fixed.append(x)
+        elif op.promotes and tensors and isinstance(x, (bool, int, float, complex, np.generic)):
+            fixed.append(wrap_number(x, tensors[0]))
+        else:
+            raise argument_error(op, parameter.name, position, parameter.type, x)
+    return tuple(fixed)
+
+
+def _fits(parameter: Any, x: Any) -> bool:
+    if parameter.is_tensor:
+        return isinstance(x, Tensor) or (x is None and parameter.type == "Tensor?")
+    if parameter.is_list:
+        optional = parameter.type.startswith("Tensor?")
+        return isinstance(x, (tuple, list)) and all(isinstance(t, Tensor) or (t is None and optional) for t in x)
+    return True
+
+
+def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -> TypeError:
+    """PyTorch's sentence for an argument of the wrong type."""
+    shown = "input" if name == "self" else name
+    if isinstance(x, (tuple, list)) and kind.startswith("Tensor"):
+        index, wrong = next(((i, t) for i, t in enumerate(x) if not isinstance(t, Tensor)), (0, x))
+        return TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(wrong).__name__}")
+    expected = "tuple of Tensors" if "[" in kind else "Tensor"
+    return TypeError(
+        f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type(x).__name__}"
+    )
+
+
+_numbers: dict[Any, Tensor] = {}
+"""0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
+
+
+def wrap_number(number: Any, beside: Tensor) -> Tensor:
+    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor."""
+    key = (number.__class__, number, beside._raw.dtype)
+    found = _numbers.get(key)
+    if found is not None and number:
+        return found
+    if isinstance(number, np.generic):
+        number = number.item()
+    wanted = dtypes.number_dtype(number, beside._raw.dtype)
+    wrapped = make(cast_number(number, wanted))
+    if len(_numbers) >= 512:
+        _numbers.clear()
+    _numbers[key] = wrapped
+    return wrapped
+
+
+def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
+    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C."""
+    if dtypes.CATEGORY[wanted] == dtypes.INTEGRAL and isinstance(number, int):
+        bits = 8 * wanted.itemsize
+        number &= (1 << bits) - 1
+        if np.issubdtype(wanted, np.signedinteger) and number >> (bits - 1):
+            number -= 1 << bits
+    return wanted.type(number)
+
+
+# ---------------------------------------------------------------- the node
+
+
+def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
+    """One edge for each input that has a derivative; lists are laid out flat."""
+    edges: list[Edge | None] = []
+    for parameter, x in zip(op.schema.parameters, args, strict=True):
+        if parameter not in op.inputs:
+            continue
+        edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
+    return tuple(edges)
+
+
+def attach(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...]) -> Node:
+    """Make the node of an operation and hang the outputs on it."""
+    node: Node = object.__new__(op.node)
+    node.edges = edges
+    node.extra = None
+    node.seq = next_sequence_nr()
+    likes = [like_of(t._raw) for t in outputs]
+    node.like = likes if op.multiple else likes[0]
+    annotate(node)
+    node.saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
+    for i, output in enumerate(outputs):
+        output._edge = (node, i) if differentiable(op, i, output) else None
+    return node
+
+
+def differentiable(op: Operation, index: int, output: Tensor) -> bool:
+    names = op.schema.outputs
+    name = names[index] if index < len(names) else names[0]
+    return name not in op.nondifferentiable and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
+
+
+def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
+    """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
+    given = {p.name: x for p, x in zip(op.schema.parameters, args, strict=True)}
+    items = []
+    for name in op.saved_names:
+        if not op.flattens and not any(edges[i] is not None for i in op.users(name)) and op.is_tensor(name):
+            items.append(None)
+        elif name in op.schema.outputs:
+            output = outputs[op.schema.outputs.index(name)]
+            output._version = [0] if output._version is None else output._version
+            items.append(SavedResult(output._raw, output._version))
+        elif name in given:
+            x = given[name]
+            items.append(SavedList(x) if isinstance(x, (tuple, list)) and op.is_tensor(name) else x)
+        else:
+            items.append(property_of(given, name))
+    return items
+
+
+def property_of(given: dict[str, Any], name: str) -> Any:
+    """`self_sizes`, `self_dtype`: a plain property of an argument."""
+    head, _, tail = name.rpartition("_")
+    x = given[head]
+    if x is None:
+        return None
+    many = isinstance(x, (tuple, list))
+    get = _PROPERTIES[tail]
+    return tuple(get(t._raw) for t in x) if many else get(x._raw)
+
+
+_PROPERTIES: dict[str, Any] = {
+    "sizes": lambda raw: raw.shape,
+    "dtype": lambda raw: raw.dtype,
+    "strides": lambda raw: tuple(s // raw.itemsize for s in raw.strides),
+}
+
+
+def annotate(node: Node) -> None:
+    """Under anomaly detection, remember where the node was made and by which node's backward."""
+    if L.anomaly:
+        extra_of(node)
+        node.metadata["traceback_"] = traceback.format_stack()[:-3]
+        if L.current is not None:
+            node.metadata["parent_"] = L.current

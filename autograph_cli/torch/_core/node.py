@@ -1,0 +1,440 @@
+"""The tape: nodes, the leaf's AccumulateGrad, and the tensors that nodes save."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .state import L, S, next_sequence_nr
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Edge = tuple["Node", int]
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+def like_of(raw: Any) -> Any:
+    """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
+    return raw.__class__ if isinstance(raw, np.generic) else (raw.shape, raw.dtype)
+
+
+def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """`like_of` as (shape, dtype)."""
+    return like if isinstance(like, tuple) else ((), np.dtype(like))
+
+
+class Extra:
+    """What few nodes have: hooks, metadata, expected versions."""
+
+    __slots__ = ("hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
+
+    def __init__(self) -> None:
+        self.metadata: dict[str, Any] | None = None
+        self.versions: dict[int, int] | None = None
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
+        """Output number -> the hooks of that output's tensor."""
+        self.retained: dict[int, weakref.ref[Tensor]] | None = None
+        self.pre_hooks: dict[int, Callable[..., Any]] | None = None
+        self.hooks: dict[int, Callable[..., Any]] | None = None
+
+    @property
+    def runs_something(self) -> bool:
+        return bool(self.tensor_hooks or self.retained or self.pre_hooks or self.hooks)
+
+
+class NodeType(type):
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class."""
+
+
+class Node(metaclass=NodeType):
+    """One step of the graph: `edges` lead to the nodes of the inputs, `saved` is what backward needs."""
+
+    __slots__ = ("__weakref__", "edges", "extra", "like", "saved", "seq")
+
+    operation: Any = None
+    multiple = False
+    """Several outputs: `like` and incoming gradients are lists."""
+    takes_none = False
+    """Runs also when no gradient arrived."""
+    saved_names: tuple[str, ...] = ()
+    saved_edges: tuple[int | None, ...] = ()
+    """For each saved item, the edge of the input that it is."""
+    saved_results: tuple[int | None, ...] = ()
+    """For each saved item, the number of the output that it is."""
+    differentiable: frozenset[int] = frozenset((0,))
+    """The numbers of the outputs that have a gradient."""
+
+    edges: tuple[Edge | None, ...]
+    saved: Any
+    like: Any
+    seq: int
+    extra: Extra | None
+
+    def name(self) -> str:
+        """The name of the C++ class in PyTorch."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        extra = extra_of(self)
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def _set_sequence_nr(self, number: int) -> None:
+        self.seq = number
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        return tuple(map(InputMetadata, self.like if self.multiple else [self.like]))
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
+        extra = extra_of(self)
+        extra.hooks = {} if extra.hooks is None else extra.hooks
+        return Handle(extra.hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
+        extra = extra_of(self)
+        extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
+        return Handle(extra.pre_hooks, hook)
+
+    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        """Gradients of the inputs, as raw arrays."""
+        raise NotImplementedError(f"derivative for {self.name()} is not implemented")
+
+    def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        """Gradients of the inputs as tensors, recorded (create_graph)."""
+        raise NotImplementedError(f"derivative for {self.name()} is not implemented")
+
+    def __call__(self, *grads: Any) -> Any:
+        results = self.recorded(_operations(), list(grads) if self.multiple else grads[0])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+def _operations() -> Any:
+    from .operation import operations
+
+    return operations
+
+
+class InputMetadata:
+    """Shape and dtype of one output of a node's operation."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, like: Any) -> None:
+        from .dtypes import FROM_NUMPY
+        from .size import Size
+
+        shape, kind = shape_dtype(like)
+        self.shape = Size(shape)
+        self.dtype = FROM_NUMPY[kind]
+
+
+def extra_of(node: Node) -> Extra:
+    """The node's `Extra`, made at first need."""
+    if node.extra is None:
+        node.extra = Extra()
+    return node.extra
+
+
+class Handle:
+    """Removes a hook: by `remove()`, or at the end of a `with` block."""
+
+    __slots__ = ("hooks", "id")
+    _next = 0
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.id = Handle._next
+        Handle._next += 1
+        self.hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.remove()
+
+
+# ---------------------------------------------------------------- leaves
+
+
+class AccumulateGrad(Node):
+    """Adds what arrives to the `.grad` of a leaf."""
+
+    __slots__ = ("variable",)
+
+    variable: Tensor
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.saved = ()
+        self.like = like_of(variable._raw)
+        self.seq = next_sequence_nr()
+        self.extra = None
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1
+
+
+class _Marker:
+    """Stands in a tensor's `_edge` where the edge must be worked out."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+LEAF = _Marker("leaf")
+
+
+class View:
+    """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
+
+    __slots__ = ("base", "creation", "edge", "version")
+
+    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
+        self.base = base
+        self.edge = edge
+        self.version = version
+        self.creation = creation
+        """Why the view refuses in-place changes, if it does (see views.py)."""
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where the gradient of `tensor` goes; None when it needs none."""
+    edge = tensor._edge
+    if edge is None or edge.__class__ is tuple:
+        return edge
+    if edge is LEAF:
+        return accumulator(tensor), 0
+    from .views import view_edge
+
+    return view_edge(tensor)
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The one living AccumulateGrad of a leaf; the leaf holds it weakly, graphs hold it strongly."""
+    meta = leaf.meta()
+    node: AccumulateGrad | None = meta.accumulator() if meta.accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        node.extra = meta.accumulator_extra
+        meta.accumulator = weakref.ref(node)
+        if L.current is not None and (L.anomaly or S.observer is not None):
+            extra_of(node)
+            if L.anomaly:
+                node.metadata["parent_"] = L.current
+    return node
+
+
+# ---------------------------------------------------------------- saved tensors
+
+
+class SavedResult:
+    """An output saved by its own node: the array without the tensor, so that no cycle arises."""
+
+    __slots__ = ("_raw", "_version")
+
+    def __init__(self, raw: Any, version: list[int]) -> None:
+        self._raw = raw
+        self._version = version
+
+
+class SavedList:
+    """A saved list of tensors that have no gradient (indices), with the versions they had."""
+
+    __slots__ = ("_items", "_versions")
+
+    def __init__(self, items: Any) -> None:
+        self._items = list(items)
+        self._versions = [0 if t is None or t._version is None else t._version[0] for t in self._items]
+
+    def tensors(self) -> list[Any]:
+        """The tensors; PyTorch's error if one was changed in place since."""
+        for t, expected in zip(self._items, self._versions, strict=True):
+            if t is not None and t._version is not None and t._version[0] != expected:
+                raise version_error(t._raw, "", t._version[0], expected)
+        return self._items
+
+    def raws(self) -> list[Any]:
+        """Their arrays, checked likewise."""
+        return [None if t is None else t._raw for t in self.tensors()]
+
+
+class Packed:
+    """A saved tensor that `saved_tensors_hooks` took over."""
+
+    __slots__ = ("_version", "edge", "packed", "unpack")
+
+    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any) -> None:
+        self.packed = packed
+        self.unpack = unpack
+        self.edge = edge
+        self._version = None
+
+    def tensor(self) -> Tensor:
+        found = self.unpack(self.packed)
+        if not hasattr(found, "_raw"):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found)}")
+        return found
+
+    @property
+    def _raw(self) -> Any:
+        return self.tensor()._raw
+
+
+def freed() -> RuntimeError:
+    return RuntimeError(FREED)
+
+
+def check_version(node: Node, index: int) -> None:
+    """Raise PyTorch's error if the tensor saved at `index` was changed in place since."""
+    item = node.saved[index]
+    if item._version is None:
+        return
+    versions = node.extra.versions if node.extra is not None else None
+    expected = versions.get(index, 0) if versions else 0
+    now = item._version[0]
+    if now == expected:
+        return
+    raise version_error(item._raw, _origin(node, index), now, expected)
+
+
+def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
+    """PyTorch's sentence for a saved tensor that was changed in place."""
+    from .dtypes import FROM_NUMPY
+
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+        "changed in there or anywhere later. Good luck!"
+        if L.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    what = f"torch.{FROM_NUMPY[raw.dtype].legacy} [{', '.join(map(str, raw.shape))}]]{origin}"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{what} is at version {now}; expected version {expected} instead. Hint: {hint}"
+    )
+
+
+def _origin(node: Node, index: int) -> str:
+    """`, which is output 0 of Mul,` for a tensor that an operation made."""
+    item = node.saved[index]
+    if isinstance(item, SavedResult):
+        edge: Any = (node, node.saved_results[index])
+    else:
+        edge = edge_of(item) if item._edge is not LEAF else None
+    return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
+
+
+def short_name(node: Node) -> str:
+    """`MulBackward0` -> `Mul`, as PyTorch's errors say it."""
+    name = node.name()
+    head, _, tail = name.rpartition("Backward")
+    return head if head and (not tail or tail.isdigit()) else name
+
+
+def unpack(node: Node, index: int) -> Any:
+    """The saved tensor at `index` with its history, as a tensor of the graph."""
+    from .tensor import make
+
+    if node.saved is None:
+        raise freed()
+    item = node.saved[index]
+    if item is None:
+        return None
+    if item.__class__ is Packed:
+        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node.saved_results[index]))
+    check_version(node, index)
+    if item.__class__ is SavedResult:
+        number = node.saved_results[index]
+        tensor = make(item._raw, (node, number) if number in node.differentiable else None)
+        tensor._version = item._version
+        return tensor
+    position = node.saved_edges[index]
+    if position is None or item._edge is LEAF:
+        return item
+    edge = node.edges[position]
+    return item if edge_of(item) == edge else _with_history(item, edge)
+
+
+OWN = "own"
+"""The history of a packed result: the node that packed it."""
+
+
+def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
+    """The same memory under the history that it had when it was saved."""
+    from .tensor import make
+
+    if edge is not None and edge[0].__class__ is AccumulateGrad and edge[0].variable is tensor:
+        return tensor
+    alias = make(tensor._raw, edge)
+    alias._version = tensor._version
+    return alias
+
+
+def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
+    """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
+    if L.saved_hooks:
+        return tuple(_pack(node, item) for item in items)
+    versions = {
+        i: item._version[0]
+        for i, item in enumerate(items)
+        if getattr(item, "_version", None) is not None and item._version[0]
+    }
+    if versions:
+        extra_of(node).versions = versions
+    return tuple(items)
+
+
+def _pack(node: Node, item: Any) -> Any:
+    from .tensor import Tensor, make
+
+    if isinstance(item, SavedResult):
+        given, edge = make(item._raw, None), OWN
+    elif isinstance(item, Tensor):
+        given = make(item._raw, None) if item._edge is not LEAF and item._edge is not None else item
+        edge = edge_of(item)
+    else:
+        return item
+    pack, unpack_hook = L.saved_hooks[-1]
+    hooks, L.saved_hooks = L.saved_hooks, ()
+    try:
+        return Packed(pack(given), unpack_hook, edge)
+    finally:
+        L.saved_hooks = hooks

@@ -1,0 +1,222 @@
+"""Operations: a schema, a kernel and one derivative per input make a function on tensors and its node.
+
+A formula is a function of `f`, `grad` and whatever it needs by name: an input (`self`), an output (`result`), a plain
+argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node saves.
+With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
+
+Each operation has two ways to run. `general` (general.py) is the plain statement of what happens; `compiled` code
+(compiler.py) does the same without loops and checks that an operation does not need.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import schema as schemas
+from .node import Node
+from .schema import Parameter, Schema
+
+Formula = Callable[..., Any]
+
+
+class Namespace:
+    """Functions by name: the kernels of a backend, or all operations."""
+
+    def __repr__(self) -> str:
+        return f"<{len(vars(self))} operations>"
+
+
+operations: Any = Namespace()
+"""Every operation by its identifier (`mul`, `mul_Scalar`): what formulas call as `f` when they are recorded."""
+table: dict[str, Operation] = {}
+"""Every operation's record, by identifier."""
+
+
+class Derivative:
+    """A formula, the inputs whose gradients it gives, and what it needs to be called."""
+
+    __slots__ = ("formula", "inputs", "joint", "needs")
+
+    def __init__(self, inputs: tuple[str, ...], formula: Formula, joint: bool) -> None:
+        self.inputs = inputs
+        self.formula = formula
+        self.joint = joint
+        code = formula.__code__
+        self.needs = code.co_varnames[: code.co_argcount][1:]
+
+
+class Operation:
+    """One operation's record. See `operation` for the meaning of the fields."""
+
+    def __init__(self, schema: Schema, kernel: str | Callable[..., Any], node_name: str,
+                 derivatives: tuple[Derivative, ...], flags: Mapping[str, Any]) -> None:  # fmt: skip
+        self.schema = schema
+        self.name = schema.name
+        self.identifier = schema.identifier
+        self.kernel = kernel
+        self.derivatives = derivatives
+        self.promotes: bool = flags.get("promotes", False)
+        self.floating: bool = flags.get("floating", False)
+        self.view: bool = flags.get("view", False)
+        self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
+        self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
+        self.list_result: bool = flags.get("list_result", False)
+        self.result_type: Any = flags.get("result_type")
+        self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
+        with_gradient = {name for d in derivatives for name in d.inputs}
+        unknown = with_gradient - {p.name for p in self.tensors}
+        if unknown:
+            raise ValueError(f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument")
+        self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
+        self.takes_lists = any(p.is_list for p in self.tensors)
+        self.flattens = any(p.is_list for p in self.inputs)
+        self.saved_names = self._saved_names()
+        self.node: type[Node] = self._node_type(node_name)
+        self.function: Callable[..., Any] = lambda *a: None
+
+    def _saved_names(self) -> tuple[str, ...]:
+        special = {"grad", "grads", "mask"}
+        names: list[str] = []
+        for derivative in self.derivatives:
+            names += [n for n in derivative.needs if n not in special and n not in names]
+        known = {p.name for p in self.schema.parameters} | set(self.schema.outputs)
+        for name in names:
+            if name not in known and name.rpartition("_")[0] not in known:
+                raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
+        return tuple(names)
+
+    def _node_type(self, name: str) -> type[Node]:
+        edge = {p.name: i for i, p in enumerate(self.inputs)}
+        result = {n: i for i, n in enumerate(self.schema.outputs)}
+        names = self.saved_names
+        outputs = self.schema.outputs
+        members = {
+            "__slots__": (),
+            "__doc__": f"Backward of {self.identifier}.",
+            "operation": self,
+            "multiple": self.multiple,
+            "saved_names": names,
+            "saved_edges": tuple(edge.get(n) for n in names),
+            "saved_results": tuple(result.get(n) for n in names),
+            "differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
+            **{_saved_attribute(n): _saved_property(i) for i, n in enumerate(names)},
+            **{
+                _saved_attribute(n).replace("_saved", "_raw_saved", 1): _raw_saved_property(i)
+                for i, n in enumerate(names)
+                if n in edge or n in result
+            },
+        }
+        return type(name, (Node,), members)
+
+    def is_tensor(self, name: str) -> bool:
+        """Whether the saved thing `name` is a tensor (an input or an output)."""
+        return name in self.schema.outputs or any(p.name == name for p in self.tensors)
+
+    def users(self, name: str) -> tuple[int, ...]:
+        """The edges whose formulas need the saved thing `name`."""
+        position = {p.name: i for i, p in enumerate(self.inputs)}
+        return tuple(sorted({position[i] for d in self.derivatives if name in d.needs for i in d.inputs}))
+
+    def formula_text(self, name: str) -> str:
+        """The derivative of input `name` as the source has it."""
+        for derivative in self.derivatives:
+            if name in derivative.inputs:
+                return _lambda_text(derivative.formula)
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        return f"<operation {self.identifier}>"
+
+
+def _saved_attribute(name: str) -> str:
+    head, _, tail = name.rpartition("_")
+    return f"_saved_{head}_sym_sizes" if tail == "sizes" else f"_saved_{name}"
+
+
+def _saved_property(index: int) -> property:
+    from .node import freed, unpack
+    from .tensor import Tensor
+
+    def get(node: Node) -> Any:
+        if node.saved is None:
+            raise freed()
+        item = node.saved[index]
+        if isinstance(item, Tensor) or hasattr(item, "_version"):
+            return unpack(node, index)
+        return item
+
+    return property(get)
+
+
+def _raw_saved_property(index: int) -> property:
+    from .saved import SavedTensor
+
+    return property(lambda node: SavedTensor(node, index))
+
+
+def _lambda_text(formula: Formula) -> str:
+    """The body of a formula, from its source."""
+    import ast
+    import textwrap
+
+    if formula.__name__ != "<lambda>":
+        return formula.__name__
+    lines, start = inspect.getsourcelines(formula)
+    text = textwrap.dedent("".join(lines)).strip().rstrip(",")
+    for candidate in (text, f"f({text})", f"({text})", f"f({text}", f"dict({{{text}}})"):
+        try:
+            tree = ast.parse(candidate)
+        except SyntaxError:
+            continue
+        names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
+        for found in ast.walk(tree):
+            if isinstance(found, ast.Lambda) and tuple(a.arg for a in found.args.args) == names:
+                return ast.unparse(found.body)
+    return f"<{formula.__code__.co_filename.rpartition('/')[2]}:{start}>"
+
+
+def camel(name: str) -> str:
+    """`binary_cross_entropy` -> `BinaryCrossEntropy`, PyTorch's rule for node names."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, node: str | None = None,
+              joint: Mapping[tuple[str, ...], Formula] | None = None, **options: Any) -> Callable[..., Any]:  # fmt: skip
+    """Define an operation and return the function on tensors.
+
+    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
+    name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
+    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype),
+    `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
+    `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    Everything else is a formula, named as the input whose gradient it gives.
+    """
+    flags = {k: options.pop(k) for k in _FLAGS if k in options}
+    parsed = schemas.parse(schema)
+    order = {p.name: i for i, p in enumerate(parsed.parameters)}
+    derivatives = [Derivative((name,), formula, False) for name, formula in options.items()]
+    derivatives += [Derivative(names, formula, True) for names, formula in (joint or {}).items()]
+    for derivative in derivatives:
+        for name in derivative.inputs:
+            if name not in order:
+                raise ValueError(f"{parsed.identifier}: no argument {name!r}")
+    derivatives.sort(key=lambda d: order[d.inputs[0]])
+    record = Operation(parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags)
+    if record.identifier in table:
+        raise ValueError(f"operation {record.identifier} is defined twice")
+    from .compiler import install
+
+    install(record)
+    table[record.identifier] = record
+    setattr(operations, record.identifier, record.function)
+    return record.function
+
+
+_FLAGS = ("promotes", "floating", "view", "nondifferentiable", "list_result", "result_type")
+
+
+def parameter_default(parameter: Parameter) -> bool:
+    """Whether the argument may be left out."""
+    return parameter.default is not schemas.REQUIRED

@@ -1,0 +1,138 @@
+"""The public names: functions of the namespace, methods of Tensor, their in-place twins, `out=` and aliases."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from . import general
+from .operation import Operation, operations
+from .state import L
+from .tensor import Tensor
+from .views import run_inplace
+
+functions: dict[str, Callable[..., Any]] = {}
+"""`torch.<name>`."""
+methods: dict[str, Any] = {}
+"""`Tensor.<name>`."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def publish(*made: Callable[..., Any], function: bool = True, method: bool = True, inplace: bool = False,
+            aliases: Iterable[str] = ()) -> None:  # fmt: skip
+    """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
+    for run in made:
+        op: Operation = run.op  # type: ignore[attr-defined]
+        for name in (op.name, *aliases):
+            if function:
+                functions[name] = run
+            if method:
+                methods[name] = run
+            if inplace:
+                methods[f"{name}_"] = twin(op)
+                if function:
+                    functions[f"{name}_"] = methods[f"{name}_"]
+
+
+def twin(op: Operation) -> Callable[..., Any]:
+    """The in-place form of an operation."""
+    bind = _binder(op)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return run_inplace(op, bind(*args, **kwargs))
+
+    run.__name__ = run.__qualname__ = f"{op.name}_"
+    return run
+
+
+def _binder(op: Operation) -> Callable[..., tuple[Any, ...]]:
+    signature = inspect.signature(op.function)
+    wanted = ["input" if p.name == "self" else p.name for p in op.schema.parameters]
+
+    def bind(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in wanted)
+
+    return bind
+
+
+def composite(function: bool = True, method: bool = True, out: bool = False, formula: bool = False,
+              name: str = "", aliases: Iterable[str] = ()) -> Callable[[F], F]:  # fmt: skip
+    """Publish a function that is composed of operations.
+
+    `out`: it also takes `out=`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    """
+
+    def decorate(run: F) -> F:
+        public = _with_out(run) if out else run
+        for known in (name or run.__name__.rstrip("_"), *aliases):
+            if function:
+                functions[known] = public
+            if method:
+                methods[known] = public
+            if formula:
+                setattr(operations, known, run)
+        return run
+
+    return decorate
+
+
+def _with_out(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return run(*args, **kwargs)
+        before, L.grad = L.grad, False
+        try:
+            results = run(*args, **kwargs)
+        finally:
+            L.grad = before
+        targets = [out] if isinstance(out, Tensor) else list(out)
+        found = [results] if isinstance(results, Tensor) else list(results)
+        tensors = [x for x in (*args, *targets) if isinstance(x, Tensor)]
+        if L.grad and any(t.requires_grad for t in tensors):
+            raise RuntimeError(
+                f"{run.__name__}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
+            )
+        for target, result in zip(targets, found, strict=True):
+            general.put(target, result._raw)
+        return out
+
+    return wrapped
+
+
+def dispatch(method: bool = True, function: bool = True, inplace: bool = True, out: bool = True,
+             aliases: Iterable[str] = ()) -> Callable[[F], Callable[..., Any]]:  # fmt: skip
+    """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
+
+    def decorate(choose: F) -> Callable[..., Any]:
+        name = choose.__name__.rstrip("_")
+
+        @functools.wraps(choose)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            chosen, *given = choose(*args, **kwargs)
+            return chosen(*given)
+
+        @functools.wraps(choose)
+        def run_in_place(*args: Any, **kwargs: Any) -> Any:
+            chosen, *given = choose(*args, **kwargs)
+            return run_inplace(chosen.op, _binder(chosen.op)(*given))
+
+        public = _with_out(run) if out else run
+        for known in (name, *aliases):
+            if function:
+                functions[known] = public
+            if method:
+                methods[known] = public
+            if inplace:
+                methods[f"{known}_"] = run_in_place
+                if function:
+                    functions[f"{known}_"] = run_in_place
+        return run
+
+    return decorate

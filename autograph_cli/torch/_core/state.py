@@ -1,0 +1,73 @@
+"""What the engine keeps beside its tensors: settings of the process, and modes of each thread."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .node import Node
+    from .tensor import Tensor
+
+
+class Observer(Protocol):
+    """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
+
+    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """`node` was made by an operation on `inputs`."""
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+
+    def runs(self, node: Node) -> None:
+        """`node` is about to run inside the current backward call."""
+
+    def ends(self, call: BackwardCall) -> None:
+        """The backward call is over, also when it failed."""
+
+
+class BackwardCall:
+    """What an observer is told of one `backward` or `grad` call."""
+
+    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "roots")
+
+    def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
+        self.kind = kind
+        self.roots = roots
+        self.inputs = inputs
+        self.keeps_graph = keeps_graph
+        self.create_graph = create_graph
+
+
+class Shared:
+    """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
+
+    __slots__ = ("default_device", "default_dtype", "observer", "special")
+
+    def __init__(self) -> None:
+        self.special = 0
+        self.observer: Observer | None = None
+        self.default_dtype = np.dtype(np.float32)
+        self.default_device: Any = None
+
+
+class Local(threading.local):
+    """Modes of the current thread."""
+
+    grad: bool = True
+    inference: bool = False
+    current: Node | None = None
+    """The node whose backward is running."""
+    saved_hooks: tuple[Any, ...] = ()
+    """Pairs of (pack, unpack), the innermost last."""
+    saved_hooks_disabled: str | None = None
+    anomaly: bool = False
+    check_nan: bool = True
+
+
+S = Shared()
+L = Local()
+next_sequence_nr = itertools.count().__next__

@@ -1,0 +1,309 @@
+"""The tensor: an array, an edge into the graph, a version; the rest is made at need."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from .device import CPU
+from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
+from .size import Size
+from .state import L
+
+
+class TensorMeta:
+    """What few tensors have: a gradient, hooks, a base whose memory they view."""
+
+    __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "inference", "name", "post_hooks", "retains")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.post_hooks: dict[int, Callable[..., Any]] | None = None
+        self.retains = False
+        self.name: str | None = None
+        self.inference = False
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.accumulator_extra: Any = None
+
+
+class Tensor:
+    """An n-dimensional array that autograd can follow.
+
+    >>> from autograph_cli import torch
+    >>> torch.tensor([1.0, 2.0], requires_grad=True) * 3
+    tensor([3., 6.], grad_fn=<MulBackward0>)
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_edge", "_meta", "_raw", "_version")
+
+    _raw: Any
+    """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
+    _edge: Any
+    """None, an edge (node, output number), LEAF, or a `View`."""
+    _version: list[int] | None
+    """Counts in-place changes; shared with views; None while nobody counts."""
+    _meta: TensorMeta | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .._ops.creation import legacy_constructor
+
+        return legacy_constructor(cls, *args, **kwargs)
+
+    def meta(self) -> TensorMeta:
+        """The tensor's `TensorMeta`, made at first need."""
+        if self._meta is None:
+            self._meta = TensorMeta()
+        return self._meta
+
+    # -- what it is
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.FROM_NUMPY[self._raw.dtype]
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._raw.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self._raw.ndim)
+
+    @property
+    def device(self) -> Any:
+        return CPU
+
+    @property
+    def layout(self) -> Any:
+        from .layout import strided
+
+        return strided
+
+    is_cuda = is_meta = is_quantized = is_sparse = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cpu = property(lambda self: True)
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
+
+    @property
+    def name(self) -> str | None:
+        return None if self._meta is None else self._meta.name
+
+    # -- the graph
+
+    @property
+    def requires_grad(self) -> bool:
+        edge = self._edge
+        return edge is not None and (edge.__class__ is not View or edge_of(self) is not None)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        edge = edge_of(self) if self._edge is not LEAF else None
+        if edge is not None:
+            if wanted:
+                return
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if not wanted:
+            self._edge = None if self._edge is LEAF else self._edge
+            return
+        if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self.is_inference() and not L.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._edge = LEAF
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for (or stop asking for) the gradient of this leaf."""
+        if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        edge = self._edge
+        return edge is None or edge is LEAF or (edge.__class__ is View and edge_of(self) is None)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        edge = self._edge
+        if edge is None or edge is LEAF:
+            return None
+        edge = edge_of(self)
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        edge = None if self._edge is LEAF else edge_of(self)
+        return 0 if edge is None else edge[1]
+
+    @property
+    def grad(self) -> Tensor | None:
+        meta = self._meta
+        found = None if meta is None else meta.grad
+        if found is None and not self.is_leaf and not (meta is not None and meta.retains):
+            _warn_non_leaf_grad()
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self.meta().grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.meta().grad = None
+
+    _grad = property(lambda self: None if self._meta is None else self._meta.grad)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._meta is not None and self._meta.retains
+
+    @property
+    def data(self) -> Tensor:
+        from .views import share
+
+        return share(self, counts=False)
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        self._raw = new._raw
+
+    def detach(self) -> Tensor:
+        """The same memory outside the graph."""
+        from .views import share
+
+        return share(self, counts=True)
+
+    def detach_(self) -> Tensor:
+        """Leave the graph; a view cannot."""
+        if self._edge.__class__ is View:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
+                "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                "torch/optim/optimizer.py as a solution."
+            )
+        self._edge = None
+        return self
+
+    def is_inference(self) -> bool:
+        return self._meta is not None and self._meta.inference
+
+    @property
+    def _base(self) -> Tensor | None:
+        edge = self._edge
+        return edge.base if edge.__class__ is View else None
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add to the `.grad` of every leaf the gradient of this tensor.
+
+        >>> from autograph_cli import torch
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
+        from .backward import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # -- hooks
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is LEAF:
+            meta = self.meta()
+            meta.hooks = {} if meta.hooks is None else meta.hooks
+            return Handle(meta.hooks, hook)
+        node, number = edge_of(self)  # type: ignore[misc]
+        extra = extra_of(node)
+        extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
+        return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is not LEAF:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        meta = self.meta()
+        meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
+        return Handle(meta.post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor in `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._edge is LEAF or self.retains_grad:
+            return
+        self.meta().retains = True
+        node, number = edge_of(self)  # type: ignore[misc]
+        extra = extra_of(node)
+        extra.retained = {} if extra.retained is None else extra.retained
+        extra.retained[number] = weakref.ref(self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+new = object.__new__
+
+
+def make(raw: Any, edge: Any = None) -> Tensor:
+    """A tensor over `raw`; `edge` as in `Tensor._edge`."""
+    tensor: Tensor = new(Tensor)
+    tensor._raw = raw
+    tensor._edge = edge
+    tensor._version = None
+    tensor._meta = None
+    return tensor
+
+
+def inference_result(tensor: Tensor) -> Tensor:
+    """Mark what was made inside `inference_mode`."""
+    if L.inference:
+        tensor.meta().inference = True
+    return tensor
+
+
+def _check_grad(tensor: Tensor, grad: Any) -> None:
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type '{type(grad).__name__}'")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}"
+        )
+    if grad._raw.shape != tensor._raw.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: expected {list(tensor._raw.shape)}, got {list(grad._raw.shape)}"
+        )
+
+
+def _warn_non_leaf_grad() -> None:
+    import warnings
+
+    warnings.warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+        "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+        ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+        UserWarning,
+        stacklevel=3,
+    )

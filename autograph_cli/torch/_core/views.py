@@ -1,0 +1,305 @@
+"""Views and in-place changes: shared memory, shared versions, and histories that are worked out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes
+from .node import LEAF, Edge, Node, View, edge_of, freed, like_of, save
+from .state import L, S, next_sequence_nr
+from .tensor import Tensor, inference_result, make
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+
+def materialize(tensor: Tensor) -> Any:
+    """The tensor's memory as an array that others may share."""
+    if isinstance(tensor._raw, np.generic):
+        tensor._raw = np.array(tensor._raw)
+    return tensor._raw
+
+
+def counter(tensor: Tensor) -> list[int]:
+    """The tensor's version counter, made at first need."""
+    if tensor._version is None:
+        tensor._version = [0]
+    return tensor._version
+
+
+def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False) -> Tensor:
+    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge."""
+    seen = source._edge
+    base = seen.base if seen.__class__ is View else source
+    out._version = counter(base)
+    if L.inference:
+        return inference_result(out)
+    creation = MULTIPLE if multiple else "" if L.grad else NO_GRAD
+    if seen.__class__ is View and not creation:
+        creation = seen.creation
+    out._edge = View(base, edge, out._version[0], creation)
+    return out
+
+
+MULTIPLE, NO_GRAD, CUSTOM = "multiple", "no_grad", "custom"
+
+
+def share(tensor: Tensor, counts: bool) -> Tensor:
+    """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    alias = make(materialize(tensor))
+    if counts:
+        alias._version = counter(tensor)
+    if tensor.is_inference():
+        alias.meta().inference = True
+    return alias
+
+
+# ---------------------------------------------------------------- histories
+
+
+def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Sizes, strides and offset of a raw view, in elements of its raw base."""
+    size = view.itemsize
+    strides = tuple(s // size for s in view.strides)
+    return view.shape, strides, (address(view) - address(base)) // size
+
+
+def address(raw: Any) -> int:
+    interface = raw.__array_interface__
+    found: int = interface["data"][0]
+    return found
+
+
+def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """A writable window into the memory of `raw`, which starts `offset` elements after its first one."""
+    size = raw.itemsize
+    reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
+    flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
+    if not all(shape):
+        return np.empty(shape, raw.dtype)
+    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * size for s in strides])
+
+
+def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+    """New memory with the given strides (in elements)."""
+    if not all(shape):
+        return np.empty(shape, dtype)
+    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
+    return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
+
+
+def view_edge(tensor: Tensor) -> Edge | None:
+    """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history."""
+    view: View = tensor._edge
+    version = tensor._version[0]  # type: ignore[index]
+    if view.version == version:
+        return view.edge
+    base_edge = edge_of(view.base)
+    if base_edge is None:
+        return view.edge
+    node: Node = object.__new__(_as_strided_node())
+    shape, strides, offset = geometry(tensor._raw, view.base._raw)
+    node.edges = (base_edge,)
+    node.saved = (shape, strides, offset, view.base._raw.shape, _strides(view.base._raw))
+    node.like = like_of(tensor._raw)
+    node.seq = next_sequence_nr()
+    node.extra = None
+    view.edge, view.version = (node, 0), version
+    if S.observer is not None:
+        S.observer.created(node, (view.base,), (tensor,))
+    return view.edge
+
+
+def _strides(raw: Any) -> tuple[int, ...]:
+    return tuple(s // raw.itemsize for s in raw.strides)
+
+
+def _as_strided_node() -> type[Node]:
+    from .operation import table
+
+    return table["as_strided"].node
+
+
+class CopySlices(Node):
+    """Backward of an in-place change of a view: the gradient of the base, with the changed part replaced."""
+
+    __slots__ = ("base", "view")
+
+    def __init__(self, function: Node, base: Tensor, view: Any) -> None:
+        self.base = (base._raw.shape, _strides(base._raw))
+        self.view = geometry(view, base._raw)
+        self.edges = (edge_of(base), *function.edges[1:])
+        self.saved = (function,)
+        self.like = like_of(base._raw)
+        self.seq = next_sequence_nr()
+        self.extra = None
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    def function(self) -> Node:
+        """The node of the change itself, which sees the changed part only."""
+        if self.saved is None:
+            raise freed()
+        found: Node = self.saved[0]
+        return found
+
+    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        result = empty_strided(*self.base, grad.dtype)
+        result[...] = grad
+        part = as_strided_raw(result, *self.view)
+        grads = self.function().raw(f, np.array(part))
+        part[...] = 0 if grads[0] is None else grads[0]
+        return (result, *grads[1:])
+
+    def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        result = make(empty_strided(*self.base, grad._raw.dtype))
+        result.copy_(grad)
+        part = f.as_strided(result, *self.view)
+        grads = self.function().recorded(f, f.clone(part))
+        if grads[0] is None:
+            part.zero_()
+        else:
+            part.copy_(grads[0])
+        return (result, *grads[1:])
+
+
+# ---------------------------------------------------------------- in-place
+
+
+def check_inplace(tensor: Tensor) -> None:
+    """Raise PyTorch's error where an in-place change is not allowed."""
+    if not L.grad:
+        return
+    edge = tensor._edge
+    if edge is LEAF:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if edge.__class__ is View:
+        if edge.base._edge is LEAF:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        _check_creation(tensor, edge)
+    if tensor.is_inference() and not L.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def _check_creation(tensor: Tensor, view: View) -> None:
+    if not view.creation or (view.creation == NO_GRAD and not view.base.requires_grad and edge_of(tensor) is None):
+        return
+    if view.creation == NO_GRAD:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+            "the inplace to be tracked)."
+        )
+    edge = edge_of(tensor)
+    if edge is None:
+        return
+    from .node import short_name
+
+    raise RuntimeError(f"Output {edge[1]} of {short_name(edge[0])} is a view and is being modified inplace. {_REFUSALS[view.creation]}")
+
+
+_REFUSALS = {
+    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+}
+
+
+def bump(tensor: Tensor) -> None:
+    """Count one in-place change."""
+    counter(tensor)[0] += 1
+
+
+def write(tensor: Tensor, raw: Any) -> None:
+    """Put new values into the tensor's memory and count the change."""
+    if isinstance(tensor._raw, np.generic):
+        tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
+        if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
+            tensor._raw = np.array(raw)
+    else:
+        tensor._raw[...] = raw
+    bump(tensor)
+
+
+def rebase(tensor: Tensor, node: Node) -> None:
+    """Make `node` the history of a tensor that was changed in place."""
+    view = tensor._edge
+    if view.__class__ is not View:
+        tensor._edge = (node, 0)
+        return
+    copy = CopySlices(node, view.base, tensor._raw)
+    view.base._edge = (copy, 0)
+    if S.observer is not None:
+        S.observer.created(copy, (view.base,), (view.base,))
+    view_edge(tensor)
+
+
+def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """Run `op` and put its result into its first argument."""
+    from . import general
+
+    args = general.operands(op, args)
+    target: Tensor = args[0]
+    check_inplace(target)
+    edges = general.edges_of(op, args) if L.grad else ()
+    wants = any(e is not None for e in edges)
+    result = _result_for(target, general.compute(op, args)[0])
+    if wants and "self" in op.saved_names and edges:
+        args = (_before(target), *args[1:])
+    write(target, result)
+    if wants:
+        out = make(target._raw)
+        out._version = counter(target)
+        node = general.attach(op, args, [out], edges)
+        if S.observer is not None:
+            S.observer.created(node, args, (target,))
+        rebase(target, node)
+    return target
+
+
+def _before(target: Tensor) -> Tensor:
+    from .operation import operations
+
+    before: Tensor = operations.clone(target)
+    return before
+
+
+def _result_for(target: Tensor, raw: Any) -> Any:
+    """The result checked and cast to what fits into `target`."""
+    have = target._raw
+    if raw.dtype != have.dtype:
+        source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
+        if not dtypes.can_cast(source, goal):
+            raise RuntimeError(
+                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type {dtypes.cpp_name(have.dtype)}"
+            )
+        raw = raw.astype(have.dtype)
+    if raw.shape != have.shape:
+        raise RuntimeError(
+            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
+        )
+    return raw
+
+
+def record_inplace(target: Tensor, node: Node, items: list[Any], write_values: Callable[[], None], args: tuple[Any, ...]) -> Tensor:
+    """Change `target` by `write_values` and make `node`, whose edges are set, its history."""
+    write_values()
+    bump(target)
+    node.like = like_of(target._raw)
+    node.seq = next_sequence_nr()
+    node.extra = None
+    node.saved = save(node, items)
+    if S.observer is not None:
+        S.observer.created(node, args, (target,))
+    rebase(target, node)
+    return target

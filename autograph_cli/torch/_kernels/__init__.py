@@ -1,0 +1,26 @@
+"""Kernels: PyTorch's operations on the raw arrays of one backend. NumPy is one instance, CuPy can be another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .indexing import Indexing
+from .linear import Linear
+from .movement import Movement
+from .neural import Neural
+from .pointwise import Pointwise
+from .reduction import Reduction
+
+
+class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural):
+    """All kernels over one array module `xp` (numpy, cupy)."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+        for name, ufunc in Pointwise.direct.items():
+            setattr(self, name, getattr(xp, ufunc))
+
+
+cpu = Kernels(np)

@@ -1,0 +1,85 @@
+"""Elements by their places: index, put, gather, scatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Indexing:
+    """Kernels that read and write by index."""
+
+    xp: Any
+    cast: Any
+
+    def index(self, a: Any, indices: Any) -> Any:
+        return a[tuple(slice(None) if i is None else i for i in indices)]
+
+    def index_put(self, a: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+        out = a.copy()
+        places = tuple(slice(None) if i is None else i for i in indices)
+        if accumulate:
+            self.xp.add.at(out, places, values)
+        else:
+            out[places] = values
+        return out
+
+    index_put_impl = index_put
+
+    def gather(self, a: Any, dim: int, index: Any) -> Any:
+        return a[self._places(index, dim)] if a.ndim else a
+
+    def _places(self, index: Any, dim: int) -> Any:
+        grid = list(self.xp.ogrid[tuple(slice(n) for n in index.shape)])
+        grid[dim] = index
+        return tuple(grid)
+
+    def scatter_src(self, a: Any, dim: int, index: Any, src: Any) -> Any:
+        if a.ndim == 0:
+            return src
+        out = a.copy()
+        out[self._places(index, dim)] = src[tuple(slice(n) for n in index.shape)]
+        return out
+
+    def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        if a.ndim == 0:
+            return a.dtype.type(value)
+        out = a.copy()
+        out[self._places(index, dim)] = value
+        return out
+
+    def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
+        if a.ndim == 0:
+            return a + src
+        out = a.copy()
+        self.xp.add.at(out, self._places(index, dim), src[tuple(slice(n) for n in index.shape)])
+        return out
+
+    def index_select(self, a: Any, dim: int, index: Any) -> Any:
+        return self.xp.take(a, index, axis=dim) if a.ndim else a
+
+    def index_add(self, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+        out = a.copy()
+        self.xp.add.at(out, (slice(None),) * dim + (index,), source if alpha == 1 else source * source.dtype.type(alpha))
+        return out
+
+    def copy(self, a: Any, src: Any) -> Any:
+        return self.xp.broadcast_to(self.cast(src, a.dtype), a.shape)
+
+    def copied(self, grad: Any, sizes: Any, dtype: Any) -> Any:
+        return grad
+
+    def fill_Scalar(self, a: Any, value: Any) -> Any:
+        return self.xp.full(a.shape, value, a.dtype)
+
+    def fill_Tensor(self, a: Any, value: Any) -> Any:
+        return self.xp.full(a.shape, value, a.dtype)
+
+    def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
+        return self.xp.where(mask, a.dtype.type(value), a)[()]
+
+    def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
+        return self.xp.where(mask, value.astype(a.dtype), a)[()]
+
+    def nonzero(self, a: Any) -> Any:
+        places = self.xp.nonzero(a if a.ndim else a.reshape(1))
+        return self.xp.stack(places, axis=1) if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")

@@ -1,0 +1,188 @@
+"""Shapes: views, joins, copies in another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.views import as_strided_raw
+
+
+class Movement:
+    """Kernels that move elements without computing."""
+
+    xp: Any
+
+    def view(self, a: Any, size: Any) -> Any:
+        out = a.view()
+        try:
+            out.shape = tuple(size)
+        except (AttributeError, ValueError):
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "contiguous subspaces). Use .reshape(...) instead."
+            ) from None
+        return out
+
+    def reshape(self, a: Any, size: Any) -> Any:
+        return a.reshape(size)
+
+    def expand(self, a: Any, size: Any) -> Any:
+        out = self.xp.broadcast_to(a, size)
+        if isinstance(out, np.ndarray):
+            out = np.lib.stride_tricks.as_strided(a, out.shape, out.strides)
+        return out
+
+    def permute(self, a: Any, dims: Any) -> Any:
+        return a.transpose(dims)
+
+    def transpose(self, a: Any, dim0: int, dim1: int) -> Any:
+        return a.swapaxes(dim0, dim1) if a.ndim else a.view()
+
+    def t(self, a: Any) -> Any:
+        return a.T
+
+    def unsqueeze(self, a: Any, dim: int) -> Any:
+        return a[(slice(None),) * dim + (None, ...)]
+
+    def squeeze(self, a: Any) -> Any:
+        return a.squeeze() if a.ndim else a.view()
+
+    def squeeze_dim(self, a: Any, dim: int) -> Any:
+        return a.squeeze(dim) if a.ndim and a.shape[dim] == 1 else a.view()
+
+    def squeeze_dims(self, a: Any, dim: Any) -> Any:
+        return a.squeeze(tuple(d for d in dim if a.shape[d] == 1)) if a.ndim else a.view()
+
+    def sum_to_size(self, grad: Any, sizes: Any) -> Any:
+        lead = grad.ndim - len(sizes)
+        axes = (*range(lead), *(i + lead for i, n in enumerate(sizes) if n == 1 and grad.shape[i + lead] != 1))
+        return self.xp.add.reduce(grad, axis=axes).reshape(sizes)
+
+    def select_backward(self, grad: Any, sizes: Any, dim: int, index: int) -> Any:
+        out = self.xp.zeros(sizes, grad.dtype)
+        out[(slice(None),) * dim + (index,)] = grad
+        return out
+
+    def slice_backward(self, grad: Any, sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+        out = self.xp.zeros(sizes, grad.dtype)
+        out[(slice(None),) * dim + (slice(start, end, step),)] = grad
+        return out
+
+    def diagonal(self, a: Any, offset: int, dim1: int, dim2: int) -> Any:
+        window = a.diagonal(offset, dim1, dim2)
+        step = [s for d, s in enumerate(a.strides) if d not in (dim1, dim2)] + [a.strides[dim1] + a.strides[dim2]]
+        start = a[tuple(slice(max(-offset, 0) if d == dim1 else max(offset, 0), None) if d in (dim1, dim2) else slice(None)
+                        for d in range(a.ndim))]  # fmt: skip
+        return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
+
+    def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
+        out = self.xp.zeros(sizes, grad.dtype)
+        self.diagonal(out, offset, dim1, dim2)[...] = grad
+        return out
+
+    def as_strided_backward(self, grad: Any, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Any:
+        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+        memory = self.xp.zeros(reach, grad.dtype)
+        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset or 0)
+        if len(set(places.ravel().tolist())) == places.size:
+            memory[places] = grad
+        else:
+            self.xp.add.at(memory, places, grad)
+        return as_strided_raw(memory, tuple(sizes), tuple(strides), 0)
+
+    def select(self, a: Any, dim: int, index: int) -> Any:
+        return a[(slice(None),) * dim + (index, ...)]
+
+    def slice(self, a: Any, dim: int, start: int, end: int, step: int) -> Any:
+        return a[(slice(None),) * dim + (slice(start, end, step), ...)]
+
+    def as_strided(self, a: Any, size: Any, stride: Any, offset: Any) -> Any:
+        return as_strided_raw(a, tuple(size), tuple(stride), offset or 0)
+
+    def alias(self, a: Any) -> Any:
+        return a.view()
+
+    def contiguous(self, a: Any) -> Any:
+        return self.xp.ascontiguousarray(a) if a.ndim else a
+
+    def cat(self, arrays: Any, dim: int = 0) -> Any:
+        return self.xp.concatenate(arrays, axis=dim)
+
+    def stack(self, arrays: Any, dim: int = 0) -> Any:
+        return self.xp.stack(arrays, axis=dim)
+
+    def flip(self, a: Any, dims: Any) -> Any:
+        return self.xp.flip(a, dims).copy() if a.ndim else a
+
+    def split(self, a: Any, split_size: int, dim: int) -> Any:
+        n = a.shape[dim]
+        starts = range(0, n, split_size) if split_size and n else [0]
+        return [self.slice(a, dim, i, i + split_size if split_size else n, 1) for i in starts]
+
+    def split_with_sizes(self, a: Any, split_sizes: Any, dim: int) -> Any:
+        ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes))]
+        return [self.slice(a, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
+
+    def unbind(self, a: Any, dim: int) -> Any:
+        return [self.select(a, dim, i) for i in range(a.shape[dim])]
+
+    def roll(self, a: Any, shifts: Any, dims: Any) -> Any:
+        return self.xp.roll(a, shifts, dims) if a.ndim else a
+
+    def tril(self, a: Any, diagonal: int = 0) -> Any:
+        return self.xp.tril(a, diagonal)
+
+    def triu(self, a: Any, diagonal: int = 0) -> Any:
+        return self.xp.triu(a, diagonal)
+
+    def repeat(self, a: Any, repeats: Any) -> Any:
+        return self.xp.tile(a, repeats)
+
+    def diagonal_copy(self, a: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+        return self.diagonal(a, offset, dim1, dim2).copy()
+
+    def diag_embed(self, a: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+        n, ndim = a.shape[-1] + abs(offset), a.ndim + 1
+        first, second = sorted((dim1 % ndim, dim2 % ndim))
+        sizes = list(a.shape[:-1])
+        sizes.insert(first, n)
+        sizes.insert(second, n)
+        out = self.xp.zeros(sizes, a.dtype)
+        self.diagonal(out, offset, dim1 % ndim, dim2 % ndim)[...] = a
+        return out
+
+    def sort(self, a: Any, dim: int, descending: bool) -> Any:
+        if a.ndim == 0:
+            return a, self.xp.zeros((), "int64")[()]
+        if descending:
+            back = self.xp.flip(self.xp.argsort(self.xp.flip(a, dim), axis=dim, kind="stable"), dim)
+            places = a.shape[dim] - 1 - back
+        else:
+            places = self.xp.argsort(a, axis=dim, kind="stable")
+        return self.xp.take_along_axis(a, places, dim), places.astype("int64")
+
+    def topk(self, a: Any, k: int, dim: int, largest: bool) -> Any:
+        values, places = self.sort(a, dim, largest)
+        if a.ndim == 0:
+            return values, places
+        return self.slice(values, dim, 0, k, 1).copy(), self.slice(places, dim, 0, k, 1).copy()
+
+    def zeros_of(self, size: Any, like: Any) -> Any:
+        return self.xp.zeros(size, like.dtype)
+
+    def zeros(self, size: Any, dtype: Any) -> Any:
+        return self.xp.zeros(size, dtype)
+
+    def ones(self, size: Any, dtype: Any) -> Any:
+        return self.xp.ones(size, dtype)
+
+    def full(self, size: Any, value: Any, dtype: Any) -> Any:
+        return self.xp.full(size, value, dtype)
+
+    def zeros_like(self, a: Any) -> Any:
+        return self.xp.zeros(a.shape, a.dtype)[()]
+
+    def ones_like(self, a: Any) -> Any:
+        return self.xp.ones(a.shape, a.dtype)[()]

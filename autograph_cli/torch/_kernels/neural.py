@@ -1,0 +1,84 @@
+"""Kernels of layers and losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Neural:
+    """Softmax, its relatives, and losses."""
+
+    xp: Any
+    number: Any
+    where: Any
+
+    def softmax(self, a: Any, dim: int) -> Any:
+        if a.ndim == 0:
+            return self.xp.ones_like(a)[()]
+        power = self.xp.exp(a - self.xp.max(a, axis=dim, keepdims=True)) if a.size else a
+        return power / self.xp.add.reduce(power, axis=dim, keepdims=True)
+
+    def softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
+        if grad.ndim == 0:
+            return grad - grad
+        weighted = grad * output
+        return weighted - output * self.xp.add.reduce(weighted, axis=dim, keepdims=True)
+
+    def log_softmax(self, a: Any, dim: int) -> Any:
+        if a.ndim == 0:
+            return a - a
+        if a.size == 0:
+            return a
+        centered = a - self.xp.max(a, axis=dim, keepdims=True)
+        return centered - self.xp.log(self.xp.add.reduce(self.xp.exp(centered), axis=dim, keepdims=True))
+
+    def log_softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
+        if grad.ndim == 0:
+            return grad - grad
+        return grad - self.xp.exp(output) * self.xp.add.reduce(grad, axis=dim, keepdims=True)
+
+    def full_like_number(self, a: Any, number: Any) -> Any:
+        return a.dtype.type(number)
+
+    def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+        scaled = a * self.number(beta, a)
+        return self.where(scaled > threshold, a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a))
+
+    def softplus_backward(self, grad: Any, a: Any, beta: Any, threshold: Any) -> Any:
+        power = self.xp.exp(a * self.number(beta, a))
+        return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
+
+    def leaky_relu(self, a: Any, negative_slope: Any = 0.01) -> Any:
+        return self.where(a > 0, a, a * self.number(negative_slope, a))
+
+    def leaky_relu_backward(self, grad: Any, a: Any, negative_slope: Any) -> Any:
+        return self.where(a > 0, grad, grad * self.number(negative_slope, grad))
+
+    def log_sigmoid(self, a: Any) -> Any:
+        return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-self.xp.abs(a)))
+
+    def reduced(self, losses: Any, reduction: int) -> Any:
+        """All losses, their mean (1) or their sum (2)."""
+        if reduction == 0:
+            return losses
+        total = self.xp.add.reduce(losses, axis=None) if losses.ndim else losses
+        return total if reduction == 2 else total / total.dtype.type(losses.size)
+
+    def binary_cross_entropy_with_logits(
+        self, a: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
+    ) -> Any:
+        one = self.number(1, a)
+        log_sigmoid = self.log_sigmoid(a)
+        if pos_weight is None:
+            losses = (one - target) * a - log_sigmoid
+        else:
+            losses = (one - target) * a - ((pos_weight - one) * target + one) * log_sigmoid
+        return self.reduced(losses if weight is None else losses * weight, reduction)
+
+    def mse_loss(self, a: Any, target: Any, reduction: int = 1) -> Any:
+        difference = a - target
+        return self.reduced(difference * difference, reduction)
+
+    def mse_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int) -> Any:
+        scale = self.number(2 / a.size if reduction == 1 else 2, a)
+        return (a - target) * scale * grad

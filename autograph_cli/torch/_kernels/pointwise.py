@@ -1,0 +1,245 @@
+"""Element by element: arithmetic, comparison, functions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._core.dtypes import number_dtype
+from .._core.state import S
+
+
+class Pointwise:
+    """Kernels that work on each element alone."""
+
+    xp: Any
+
+    direct = {
+        name: name
+        for name in (
+            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+            "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not",
+            "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "maximum", "minimum", "fmax", "fmin", "copysign", "nextafter",
+            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit", "sign",
+        )
+    } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+         "atan2": "arctan2", "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
+    """Kernels that are one universal function of the backend."""
+
+    mul = staticmethod(operator.mul)
+
+    def neg(self, a: Any) -> Any:
+        if a.dtype.kind == "b":
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+                "or `logical_not()` operator instead."
+            )
+        return -a
+
+    eq = staticmethod(operator.eq)
+    ne = staticmethod(operator.ne)
+    lt = staticmethod(operator.lt)
+    le = staticmethod(operator.le)
+    gt = staticmethod(operator.gt)
+    ge = staticmethod(operator.ge)
+
+    def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+        return a + b if alpha == 1 else a + b * self.number(alpha, b)
+
+    def sub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+        if a.dtype.kind == "b":
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                "instead."
+            )
+        return a - b if alpha == 1 else a - b * self.number(alpha, b)
+
+    def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        return a + self.number(other * alpha, a)
+
+    def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        return a - self.number(other * alpha, a)
+
+    def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        return self.number(other, a) - (a if alpha == 1 else a * self.number(alpha, a))
+
+    def number(self, x: Any, like: Any) -> Any:
+        """A Python number in the dtype of an array."""
+        return like.dtype.type(x)
+
+    def div(self, a: Any, b: Any) -> Any:
+        if a.dtype.kind in "biu":
+            a, b = a.astype(S.default_dtype), b.astype(S.default_dtype)
+        return a / b
+
+    def div_Scalar(self, a: Any, other: Any) -> Any:
+        return a / self.number(other, a)
+
+    def mul_Scalar(self, a: Any, other: Any) -> Any:
+        return a * self.number(other, a)
+
+    def reciprocal(self, a: Any) -> Any:
+        return self.number(1, a) / a
+
+    def rsqrt(self, a: Any) -> Any:
+        return self.number(1, a) / self.xp.sqrt(a)
+
+    def square(self, a: Any) -> Any:
+        return a * a
+
+    def pow_Tensor_Scalar(self, a: Any, exponent: Any) -> Any:
+        a, _ = self.with_number(a, exponent)
+        if exponent == 2:
+            return a * a
+        if exponent == 3:
+            return a * a * a
+        if exponent == 0.5 and a.dtype.kind == "f":
+            return self.xp.sqrt(a)
+        return self.xp.power(a, self.number(exponent, a))
+
+    def pow(self, a: Any, b: Any) -> Any:
+        return self.xp.power(a, b)
+
+    def sigmoid(self, a: Any) -> Any:
+        one = self.number(1, a)
+        return one / (one + self.xp.exp(-a))
+
+    def conj(self, a: Any) -> Any:
+        return a.conj() if a.dtype.kind == "c" else a
+
+    def real(self, a: Any) -> Any:
+        return a.real
+
+    def imag(self, a: Any) -> Any:
+        return a.imag
+
+    def sgn(self, a: Any) -> Any:
+        if a.dtype.kind != "c":
+            return self.xp.sign(a)
+        size = self.xp.abs(a)
+        return self.xp.where(size == 0, self.number(0, a), a / self.xp.where(size == 0, 1, size))
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        return self.xp.where(condition, a, b)[()]
+
+    def div_Tensor_mode(self, a: Any, b: Any, rounding_mode: str) -> Any:
+        if rounding_mode == "floor":
+            return self.floor_divide(a, b)
+        if a.dtype.kind in "iu":
+            self._refuse_zero(b)
+            return (self.xp.abs(a) // self.xp.abs(b) * self.xp.sign(a) * self.xp.sign(b)).astype(a.dtype)
+        return self.xp.trunc(a / b)
+
+    def floor_divide(self, a: Any, b: Any) -> Any:
+        if a.dtype.kind in "biu":
+            self._refuse_zero(b)
+            return a // b
+        return self.xp.where(b == 0, a / b, a // b)[()]
+
+    def remainder(self, a: Any, b: Any) -> Any:
+        if a.dtype.kind in "biu":
+            self._refuse_zero(b)
+        return self.xp.remainder(a, b)
+
+    def fmod(self, a: Any, b: Any) -> Any:
+        if a.dtype.kind in "biu":
+            self._refuse_zero(b)
+        return self.xp.fmod(a, b)
+
+    def _refuse_zero(self, b: Any) -> None:
+        if not self.xp.all(b):
+            raise RuntimeError("ZeroDivisionError")
+
+    def remainder_Scalar(self, a: Any, other: Any) -> Any:
+        a, other = self.with_number(a, other)
+        return self.remainder(a, other)
+
+    def fmod_Scalar(self, a: Any, other: Any) -> Any:
+        a, other = self.with_number(a, other)
+        return self.fmod(a, other)
+
+    def with_number(self, a: Any, number: Any) -> tuple[Any, Any]:
+        """An array and a number in the dtype that both have together."""
+        common = number_dtype(number, a.dtype)
+        return (a if a.dtype == common else a.astype(common)), common.type(number)
+
+    def pow_Scalar(self, number: Any, exponent: Any) -> Any:
+        exponent, number = self.with_number(exponent, number)
+        return self.xp.power(number, exponent)
+
+    def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+        return self.sub(b, a, alpha)
+
+    def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
+        return a + (x * y if value == 1 else x * y * self.number(value, a))
+
+    def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
+        return a + (x / y if value == 1 else x / y * self.number(value, a))
+
+    def frac(self, a: Any) -> Any:
+        return a - self.xp.trunc(a)
+
+    def relu(self, a: Any) -> Any:
+        return self.xp.maximum(a, self.number(0, a))
+
+    def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
+        return self.xp.where(a <= threshold, self.number(0, grad), grad)[()]
+
+    def tanh_backward(self, grad: Any, output: Any) -> Any:
+        return grad * (self.number(1, output) - output * output)
+
+    def sigmoid_backward(self, grad: Any, output: Any) -> Any:
+        return grad * (self.number(1, output) - output) * output
+
+    def sgn_backward(self, a: Any, grad: Any, result: Any) -> Any:
+        if a.dtype.kind != "c":
+            return self.xp.zeros_like(grad)
+        size = self.xp.abs(a)
+        return self.xp.where(size == 0, 0, (grad - (grad.conj() * result).real * result) / size).astype(grad.dtype)
+
+    def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
+        w = self.number(weight, a)
+        return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
+
+    def zero_beside(self, grad: Any) -> Any:
+        return grad.dtype.type(0)
+
+    def conj_number(self, number: Any) -> Any:
+        return number.conjugate() if isinstance(number, complex) else number
+
+    def log_of_number(self, number: Any, like: Any) -> Any:
+        return self.xp.log(number)
+
+    def log_or_zero(self, base: Any, exponent: Any) -> Any:
+        return self.xp.where((base == 0) & (exponent.real >= 0), 0, self.xp.log(base)).astype(base.dtype)
+
+    def within(self, a: Any, low: Any, high: Any) -> Any:
+        inside = self.xp.ones(a.shape, bool)[()]
+        if low is not None:
+            inside = inside & (a >= low)
+        return inside if high is None else inside & (a <= high)
+
+    def clamp_min(self, a: Any, min: Any) -> Any:  # noqa: A002
+        return self.clamp(a, min, None)
+
+    def clamp_max(self, a: Any, max: Any) -> Any:  # noqa: A002
+        return self.clamp(a, None, max)
+
+    def clamp(self, a: Any, low: Any, high: Any) -> Any:
+        if low is not None:
+            a, low = self.with_number(a, low)
+            a = self.xp.maximum(a, low)
+        if high is not None:
+            a, high = self.with_number(a, high)
+            a = self.xp.minimum(a, high)
+        return a
+
+    def cast(self, a: Any, dtype: Any) -> Any:
+        if a.dtype.kind == "c" and np.dtype(dtype).kind in "fiu":
+            a = a.real
+        return a.astype(dtype)
+
+    def clone(self, a: Any) -> Any:
+        return a if isinstance(a, np.generic) else a.copy("K")

@@ -1,0 +1,124 @@
+"""Many elements to one: sums, means, norms, extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Reduction:
+    """Kernels that fold dimensions away."""
+
+    xp: Any
+    conj: Any
+
+    def sum(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dtype is None and a.dtype.kind in "biu":
+            dtype = np.int64
+        if a.ndim == 0:
+            return a if dtype is None or a.dtype == dtype else a.astype(dtype)
+        return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
+
+    def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        total = self.sum(a, dim, keepdim, dtype)
+        count = a.size if dim is None else int(np.prod([a.shape[d] for d in dim], dtype=int)) if a.ndim else 1
+        return total / total.dtype.type(count)
+
+    def prod(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dtype is None and a.dtype.kind in "biu":
+            dtype = np.int64
+        return self.xp.multiply.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
+
+    sum_dim_IntList = sum
+    mean_dim = mean
+
+    def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+        folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
+        count = int(np.prod([a.shape[d] for d in folded], dtype=int)) if a.ndim else 1
+        centered = a - self.mean(a, folded, True) if a.ndim else a - a
+        squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
+        total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares
+        freedom = total.dtype.type(max(count - correction, 0))
+        return total / freedom
+
+    def std(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+        return self.xp.sqrt(self.var(a, dim, correction, keepdim))
+
+    def max_dim(self, a: Any, dim: int, keepdim: bool = False) -> Any:
+        return self._at(a, self._first(self.xp.argmax, a, dim), dim, keepdim)
+
+    def min_dim(self, a: Any, dim: int, keepdim: bool = False) -> Any:
+        return self._at(a, self._first(self.xp.argmin, a, dim), dim, keepdim)
+
+    def _first(self, find: Any, a: Any, dim: Any) -> Any:
+        return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
+
+    def _at(self, a: Any, places: Any, dim: int, keepdim: bool) -> Any:
+        if a.ndim == 0:
+            return a, self.xp.zeros((), "int64")[()]
+        values = self.xp.take_along_axis(a, places, dim)
+        return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+
+    def argmax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return self._place(self.xp.argmax, a, dim, keepdim)
+
+    def argmin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return self._place(self.xp.argmin, a, dim, keepdim)
+
+    def _place(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+        if a.ndim == 0:
+            return self.xp.zeros((), "int64")[()]
+        return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]
+
+    def cumsum(self, a: Any, dim: int, dtype: Any = None) -> Any:
+        if dtype is None and a.dtype.kind in "biu":
+            dtype = np.int64
+        return a if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
+
+    def logsumexp(self, a: Any, dim: Any, keepdim: bool = False) -> Any:
+        if a.ndim == 0:
+            return a
+        top = self.xp.max(a, axis=dim, keepdims=True)
+        top = self.xp.where(self.xp.isinf(top), 0, top).astype(a.dtype)
+        total = self.xp.log(self.xp.add.reduce(self.xp.exp(a - top), axis=dim, keepdims=keepdim))
+        return total + (top if keepdim else top.squeeze(dim))
+
+    def cast_like(self, a: Any, like: Any) -> Any:
+        return a.astype(like.dtype)
+
+    def has_zero(self, a: Any) -> bool:
+        return bool((a == 0).any())
+
+    def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return self.xp.any(a, axis=dim, keepdims=keepdim)
+
+    def all(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return self.xp.all(a, axis=dim, keepdims=keepdim)
+
+    def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if a.ndim == 0:
+            return a
+        return self.xp.max(a, axis=dim, keepdims=keepdim)
+
+    def amin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if a.ndim == 0:
+            return a
+        return self.xp.min(a, axis=dim, keepdims=keepdim)
+
+    def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+        if dtype is not None:
+            a = a.astype(dtype)
+        size = self.xp.abs(a)
+        if ord == 2:
+            return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
+        if ord == float("inf"):
+            return self.amax(size, dim, keepdim)
+        if ord == -float("inf"):
+            return self.amin(size, dim, keepdim)
+        if ord == 0:
+            return self.xp.add.reduce((size != 0).astype(size.dtype), axis=dim, keepdims=keepdim)
+        if ord == 1:
+            return self.xp.add.reduce(size, axis=dim, keepdims=keepdim)
+        power = size.dtype.type(ord)
+        return self.xp.power(self.xp.add.reduce(self.xp.power(size, power), axis=dim, keepdims=keepdim), 1 / power)

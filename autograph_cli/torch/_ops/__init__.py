@@ -1,0 +1,1 @@
+"""The operations, family by family; importing this package defines them all."""

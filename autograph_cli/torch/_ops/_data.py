@@ -1,0 +1,219 @@
+"""Python's data as arrays: numbers, nested sequences, NumPy arrays; shape, dtype and what cannot be read."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.state import S
+from .._core.tensor import Tensor
+
+SUPPORTED = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
+
+
+def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
+    """A new array or NumPy scalar of `data`; the dtype is inferred where it is None.
+
+    Raises ValueError for ragged sequences, TypeError or RuntimeError for what is no number.
+    """
+    if isinstance(data, float) and not isinstance(data, np.generic):
+        return _scalar(data, dtype or S.default_dtype)
+    if isinstance(data, (np.ndarray, np.generic)):
+        known = supported(data)
+        return cast(np.array(data, known), dtype or known)[()]
+    shape: list[int] = []
+    flat = _flatten(data, shape)
+    if dtype is None:
+        dtype = _infer(flat, data)
+    if not shape:
+        return _scalar(flat[0], dtype)
+    return _filled(flat, dtype).reshape(shape)
+
+
+def supported(array: Any) -> np.dtype[Any]:
+    """The engine's dtype of a NumPy array; TypeError where it has none, ValueError for the other byte order."""
+    found = dtypes.FROM_NUMPY.get(array.dtype)
+    if found is not None:
+        return found.numpy
+    if array.dtype.newbyteorder("=") in dtypes.FROM_NUMPY:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: {SUPPORTED}."
+    )
+
+
+def cast(array: Any, dtype: np.dtype[Any]) -> Any:
+    """`array` in another dtype, as C++ casts: the imaginary part is dropped, whole parts are kept."""
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "c" and dtypes.CATEGORY[dtype] not in (dtypes.COMPLEX, dtypes.BOOLEAN):
+        array = array.real
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)
+
+
+# ---------------------------------------------------------------- shape
+
+
+def _is_sequence(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return True
+    if isinstance(x, Tensor) or (isinstance(x, np.ndarray) and not x.ndim) or isinstance(x, (str, bytes, dict, np.generic)):
+        return False
+    return hasattr(x, "__getitem__") and hasattr(x, "__len__")
+
+
+def _flatten(data: Any, shape: list[int]) -> list[Any]:
+    """The elements in order; `shape` receives the lengths, which the first elements tell."""
+    level = [data]
+    while level and _is_sequence(level[0]):
+        length = len(level[0])
+        below: list[Any] = []
+        for part in level:
+            if not _is_sequence(part):
+                raise TypeError("not a sequence")
+            if len(part) != length:
+                raise ValueError(f"expected sequence of length {length} at dim {len(shape)} (got {len(part)})")
+            below.extend(part)
+        if shape == [] and below and isinstance(below[0], np.ndarray) and below[0].ndim:
+            _warn_slow()
+        shape.append(length)
+        level = below
+    return level
+
+
+def _warn_slow() -> None:
+    warnings.warn(
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+        "numpy.ndarray with numpy.array() before converting to a tensor.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+# ---------------------------------------------------------------- dtype
+
+
+def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
+    if not flat:
+        return supported(np.asarray(data)) if isinstance(data, np.ndarray) else S.default_dtype
+    kinds = set(map(type, flat))
+    if kinds <= dtypes.PYTHON_CATEGORY.keys():
+        return _by_category(max(dtypes.PYTHON_CATEGORY[k] for k in kinds))
+    found: dict[Any, np.dtype[Any]] = {}
+    for x in flat:
+        if type(x) not in found or isinstance(x, Tensor):
+            found[(type(x), str(x._raw.dtype)) if isinstance(x, Tensor) else type(x)] = _dtype_of(x)
+    return functools.reduce(dtypes.promote, found.values())
+
+
+def _by_category(category: int) -> np.dtype[Any]:
+    plain = (dtypes.bool_.numpy, dtypes.int64.numpy, S.default_dtype)
+    return dtypes.complex_default() if category == dtypes.COMPLEX else plain[category]
+
+
+def _dtype_of(x: Any) -> np.dtype[Any]:
+    if isinstance(x, Tensor):
+        return x._raw.dtype
+    if isinstance(x, (np.generic, np.ndarray)):
+        return supported(x)
+    for kind, category in dtypes.PYTHON_CATEGORY.items():
+        if isinstance(x, kind):
+            return _by_category(category)
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
+    if _is_sequence(x):
+        return functools.reduce(dtypes.promote, map(_dtype_of, x), dtypes.bool_.numpy)
+    raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
+
+
+# ---------------------------------------------------------------- values
+
+
+def _scalar(number: Any, dtype: np.dtype[Any]) -> Any:
+    if number.__class__ is float and dtype.kind == "f" and dtype.itemsize > 2:
+        return dtype.type(number)
+    return _filled([number], dtype)[0]
+
+
+def _filled(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
+    """The elements as an array with one dimension; RuntimeError where one does not fit."""
+    flat = [x.item() if isinstance(x, (np.generic, np.ndarray)) else _number(x) if isinstance(x, Tensor) else x for x in flat]
+    _check_kinds(flat, dtype)
+    category = dtypes.CATEGORY[dtype]
+    if category == dtypes.INTEGRAL:
+        return _integers(flat, dtype)
+    if category == dtypes.BOOLEAN:
+        return np.array([bool(x) for x in flat], dtype)
+    wide = np.complex128 if category == dtypes.COMPLEX else np.float64
+    return _narrow(np.array(flat, wide), dtype)
+
+
+def _narrow(array: Any, dtype: np.dtype[Any]) -> Any:
+    with np.errstate(over="ignore"):
+        return (array.astype(np.float32) if dtype.itemsize == 2 else array).astype(dtype, copy=False)
+
+
+def _number(x: Tensor) -> Any:
+    if x._raw.size != 1:
+        if dtypes.CATEGORY[x._raw.dtype] <= dtypes.INTEGRAL:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return x._raw.item()
+
+
+_WANTED = {
+    dtypes.INTEGRAL: "'{}' object cannot be interpreted as an integer",
+    dtypes.FLOATING: "must be real number, not {}",
+    dtypes.COMPLEX: "must be real number, not {}",
+}
+
+
+def _check_kinds(flat: Sequence[Any], dtype: np.dtype[Any]) -> None:
+    category = dtypes.CATEGORY[dtype]
+    for kind in set(map(type, flat)):
+        if issubclass(kind, (bool, int, float)) or (issubclass(kind, complex) and category in (dtypes.BOOLEAN, dtypes.COMPLEX)):
+            continue
+        if issubclass(kind, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+        if category in _WANTED and not hasattr(kind, "__index__") and not hasattr(kind, "__float__"):
+            raise TypeError(_WANTED[category].format(kind.__name__))
+        if issubclass(kind, complex):
+            raise TypeError(_WANTED[category].format("complex"))
+
+
+def _integers(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
+    limits = np.iinfo(dtype)
+    numbers = [x if x.__class__ is int else _whole(x, dtype) for x in flat]
+    low, high = min(numbers, default=0), max(numbers, default=0)
+    # A negative number may stand for the bits of an unsigned one.
+    least = -int(limits.max) if dtype.kind == "u" else int(limits.min)
+    if low < least or high > limits.max:
+        if dtype == np.int64:
+            raise ValueError("Overflow when unpacking long long")
+        raise _overflow(dtype)
+    if low < limits.min:
+        numbers = [x % (int(limits.max) + 1) for x in numbers]
+    return np.array(numbers, dtype)
+
+
+def _whole(x: Any, dtype: np.dtype[Any]) -> int:
+    try:
+        number = int(x)
+    except (OverflowError, ValueError):
+        raise _overflow(dtype) from None
+    if isinstance(x, float) and dtype == np.int64 and not -(1 << 63) <= number < 1 << 63:
+        raise _overflow(dtype)
+    return number
+
+
+def _overflow(dtype: np.dtype[Any]) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {dtypes.FROM_NUMPY[dtype].name} without overflow")

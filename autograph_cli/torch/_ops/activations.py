@@ -1,0 +1,87 @@
+"""Activations: functions that layers end with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+
+softmax_op = operation(
+    "softmax(Tensor self, int dim)", floating=True,
+    self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
+)  # fmt: skip
+softmax_backward = operation(
+    "softmax_backward(Tensor grad_output, Tensor output, int dim)", node="SoftmaxBackwardDataBackward0",
+    grad_output=lambda f, grad, output, dim: f.softmax_backward(grad, output, dim),
+    output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
+)  # fmt: skip
+log_softmax_op = operation(
+    "log_softmax(Tensor self, int dim)", floating=True,
+    self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
+)  # fmt: skip
+log_softmax_backward = operation(
+    "log_softmax_backward(Tensor grad_output, Tensor output, int dim)", node="LogSoftmaxBackwardDataBackward0",
+    grad_output=lambda f, grad, output, dim: f.sub(
+        grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
+    output=lambda f, grad, grad_output, output, dim: f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (
+        f.exp(output) * grad),
+)  # fmt: skip
+softplus_op = operation(
+    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
+)
+softplus_backward = operation(
+    "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
+    grad_output=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
+    self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(f, grad * grad_output, self, beta, threshold),
+)
+leaky_relu_op = operation(
+    "leaky_relu(Tensor self, Scalar negative_slope=0.01)",
+    self=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
+)
+leaky_relu_backward = operation(
+    "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)",
+    grad_output=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
+    self=lambda f, grad: f.zeros_like(grad),
+)
+
+
+def softmax_twice(f: Any, grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
+    """The derivative of softmax's own backward by its output."""
+    inner = f.sum_dim_IntList(output * grad, (dim,), True)
+    return f.sub(f.sub(grad_output * grad, inner * grad_output), f.sum_dim_IntList(output * grad_output, (dim,), True) * grad)
+
+
+def softplus_twice(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    """grad * beta * s * (1 - s) with s = sigmoid(beta * x), 0 where softplus is linear."""
+    scaled = f.mul_Scalar(self, beta)
+    curve = f.sigmoid_backward(grad, f.sigmoid(scaled))
+    return f.masked_fill_Scalar(f.mul_Scalar(curve, beta), f.gt(scaled, f.full_like_number(scaled, threshold)), 0)
+
+
+def full_like_number(x: Tensor, number: Any) -> Tensor:
+    from .._core.tensor import make
+
+    return make(x._raw.dtype.type(number))
+
+
+operations.full_like_number = full_like_number
+
+
+def _cast(input: Tensor, dtype: Any) -> Tensor:
+    return input if dtype is None else operations._to_copy(input, dtypes.numpy_dtype(dtype))
+
+
+@composite(out=True)
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """exp(x) over its sum along `dim`."""
+    return softmax_op(_cast(input, dtype), dims.wrap(dim, input.ndim))
+
+
+@composite(out=True)
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax`, computed without overflow."""
+    return log_softmax_op(_cast(input, dtype), dims.wrap(dim, input.ndim))

@@ -1,0 +1,189 @@
+"""Arithmetic of two tensors, and of a tensor and a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.operation import operation
+from .._core.registry import composite, dispatch, publish
+from .._core.tensor import Tensor
+
+
+def scaled(f: Any, grad: Any, alpha: Any) -> Any:
+    """`grad * alpha`, or `grad` itself where alpha is 1."""
+    return grad if alpha == 1 else f.mul_Scalar(grad, alpha)
+
+
+add = operation(
+    "add(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    self=lambda f, grad: grad,
+    other=lambda f, grad, alpha: scaled(f, grad, alpha),
+)  # fmt: skip
+sub = operation(
+    "sub(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    self=lambda f, grad: grad,
+    other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
+)  # fmt: skip
+mul = operation(
+    "mul(Tensor self, Tensor other)", promotes=True,
+    self=lambda f, grad, other: grad * f.conj(other),
+    other=lambda f, grad, self: grad * f.conj(self),
+)  # fmt: skip
+true_divide = operation(
+    "div(Tensor self, Tensor other)", promotes=True,
+    self=lambda f, grad, other: f.div(grad, f.conj(other)),
+    other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
+)  # fmt: skip
+div_mode = operation(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)", promotes=True, node="DivBackward2",
+    self=lambda f, grad: f.zeros_like(grad),
+    other=lambda f, grad, other: f.zeros_like(f.mul(grad, other)),
+)  # fmt: skip
+pow_tensor = operation(
+    "pow(Tensor self, Tensor exponent)", promotes=True, node="PowBackward1",
+    self=lambda f, grad, self, exponent: f.where(
+        f.eq(exponent, f.zeros_like(exponent)), f.zeros_like(f.mul(grad, self)),
+        grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1)))),
+    exponent=lambda f, grad, self, exponent, result: grad * f.conj(result * f.log_or_zero(self, exponent)),
+)  # fmt: skip
+pow_scalar = operation(
+    "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
+    self=lambda f, grad, self, exponent: f.zeros_like(grad) if exponent == 0 else grad * f.conj(
+        f.mul_Scalar(f.pow_Tensor_Scalar(self, exponent - 1), exponent)),
+)  # fmt: skip
+scalar_pow = operation(
+    "pow.Scalar(Scalar self, Tensor exponent)", node="PowBackward2",
+    exponent=lambda f, grad, self, exponent, result: grad * f.conj(f.mul_Scalar(result, f.log_of_number(self, result))),
+)  # fmt: skip
+
+# With numbers: what PyTorch's own formulas record when they multiply or add a number.
+mul_scalar = operation(
+    "mul.Scalar(Tensor self, Scalar other)", node="MulBackward1",
+    self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
+)  # fmt: skip
+div_scalar = operation(
+    "div.Scalar(Tensor self, Scalar other)", node="DivBackward1",
+    self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
+)  # fmt: skip
+add_scalar = operation(
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="AddBackward1", self=lambda f, grad: grad
+)
+sub_scalar = operation(
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="SubBackward1", self=lambda f, grad: grad
+)
+rsub_scalar = operation(
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="RsubBackward1",
+    self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
+)  # fmt: skip
+rsub_tensor = operation(
+    "rsub(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
+    other=lambda f, grad: grad,
+)  # fmt: skip
+remainder = operation(
+    "remainder(Tensor self, Tensor other)", promotes=True, node="RemainderBackward1",
+    self=lambda f, grad: grad,
+    other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
+)  # fmt: skip
+remainder_scalar = operation(
+    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
+)
+fmod = operation(
+    "fmod(Tensor self, Tensor other)", promotes=True, node="FmodBackward1",
+    self=lambda f, grad: grad,
+    other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="trunc"),
+)  # fmt: skip
+fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
+floor_divide_tensor = operation("floor_divide(Tensor self, Tensor other)", promotes=True, node="NotImplemented")
+maximum = operation(
+    "maximum(Tensor self, Tensor other)", promotes=True,
+    self=lambda f, grad, self, other: f.masked_fill_Scalar(
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0),
+    other=lambda f, grad, self, other: f.masked_fill_Scalar(
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
+)  # fmt: skip
+minimum = operation(
+    "minimum(Tensor self, Tensor other)", promotes=True,
+    self=lambda f, grad, self, other: f.masked_fill_Scalar(
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
+    other=lambda f, grad, self, other: f.masked_fill_Scalar(
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0),
+)  # fmt: skip
+addcmul = operation(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", promotes=True,
+    self=lambda f, grad: grad,
+    tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
+    tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
+)  # fmt: skip
+addcdiv = operation(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", promotes=True,
+    self=lambda f, grad: grad,
+    tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(f.reciprocal(tensor2), value)),
+    tensor2=lambda f, grad, tensor1, tensor2, value: f.neg(grad) * f.conj(f.div(
+        f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2))),
+)  # fmt: skip
+
+publish(mul, inplace=True, aliases=("multiply",))
+publish(maximum, minimum)
+publish(addcmul, addcdiv, inplace=True)
+publish(add, inplace=True)
+publish(sub, inplace=True, aliases=("subtract",))
+
+
+@composite(function=True, method=False)
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+    return rsub_tensor(input, other, alpha=alpha) if isinstance(other, Tensor) else rsub_scalar(input, other, alpha)
+
+
+@dispatch(aliases=("divide",))
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Any:
+    if rounding_mode is None:
+        return true_divide, input, other
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return _div_mode, input, other, rounding_mode
+
+
+def _div_mode(input: Tensor, other: Any, rounding_mode: str) -> Any:
+    return div_mode(input, other, rounding_mode=rounding_mode)
+
+
+_div_mode.op = div_mode.op  # type: ignore[attr-defined]
+
+
+@dispatch()
+def true_divide_(input: Tensor, other: Any) -> Any:
+    return true_divide, input, other
+
+
+@dispatch()
+def floor_divide(input: Tensor, other: Any) -> Any:
+    return floor_divide_tensor, input, other
+
+
+@dispatch()
+def pow(input: Any, exponent: Any) -> Any:
+    if not isinstance(input, Tensor):
+        return scalar_pow, input, exponent
+    return (pow_tensor if isinstance(exponent, Tensor) else pow_scalar), input, exponent
+
+
+@dispatch()
+def remainder_(input: Any, other: Any) -> Any:
+    if not isinstance(input, Tensor):
+        from .creation import scalar_tensor
+
+        return remainder, scalar_tensor(input, dtype=other.dtype), other
+    return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
+
+
+@dispatch()
+def fmod_(input: Tensor, other: Any) -> Any:
+    return (fmod if isinstance(other, Tensor) else fmod_scalar), input, other
+
+
+@dispatch()
+def square(input: Tensor) -> Any:
+    return pow_scalar, input, 2

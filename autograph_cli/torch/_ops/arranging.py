@@ -1,0 +1,152 @@
+"""Elements in another order or another number: flip, roll, repeat, triangles, sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dims
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from . import views
+
+flip_op = operation("flip(Tensor self, int[] dims)", self=lambda f, grad, dims: f.flip(grad, dims))
+roll_op = operation(
+    "roll(Tensor self, int[] shifts, int[] dims)",
+    self=lambda f, grad, shifts, dims: f.roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))),
+)
+tril_op = operation("tril(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.tril(grad, diagonal))
+triu_op = operation("triu(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.triu(grad, diagonal))
+repeat_op = operation(
+    "repeat(Tensor self, int[] repeats)", self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes)
+)
+diagonal_copy = operation(
+    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", node="DiagonalBackward0_copy",
+    self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
+)  # fmt: skip
+diag_embed_op = operation(
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
+    self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),
+)
+sort_op = operation(
+    "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)", nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
+)  # fmt: skip
+topk_op = operation(
+    "topk(Tensor self, int k, int dim, bool largest) -> (Tensor values, Tensor indices)", nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
+)  # fmt: skip
+
+
+def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
+    """The gradients of all copies, summed."""
+    lead = len(repeats) - len(sizes)
+    grad = f.sum_dim_IntList(grad, tuple(range(lead)), False) if lead else grad
+    shape: list[int] = []
+    axes = []
+    for n, times in zip(sizes, repeats[lead:], strict=True):
+        if times != 1:
+            axes.append(len(shape))
+            shape.append(times)
+        shape.append(n)
+    return f.sum_dim_IntList(f.reshape(grad, tuple(shape)), tuple(axes), False) if axes else grad
+
+
+@composite()
+def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    from .._core import dims as d
+
+    return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input.ndim))
+
+
+@composite()
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    from .._core import dims as d
+
+    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if dims is None or dims == ():
+        flat = roll_op(views.reshape(input, (-1,)), moves, (0,))
+        return views.reshape(flat, input._raw.shape)
+    axes = d.wrap_all(dims, input.ndim)
+    if len(axes) != len(moves):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
+    return roll_op(input, moves, axes)
+
+
+def _matrix(input: Tensor, name: str) -> None:
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+@composite(out=True)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    _matrix(input, "tril")
+    return tril_op(input, diagonal)
+
+
+@composite(out=True)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    _matrix(input, "triu")
+    return triu_op(input, diagonal)
+
+
+@composite(function=False)
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    times = dims.sizes(repeats)
+    if len(times) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    return repeat_op(input, times)
+
+
+@composite()
+def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
+    from .._core import dims as d
+
+    times = d.sizes(repeats) if repeats else tuple(dims)
+    return repeat_op(input, (1,) * (input.ndim - len(times)) + times)
+
+
+@composite(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    if input.ndim == 1:
+        return diag_embed_op(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return diagonal_copy(input, diagonal)
+
+
+@composite()
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    return diag_embed_op(input, offset, dim1, dim2)
+
+
+def _named(name: str) -> type:
+    from .reductions import _named as named
+
+    return named(name)
+
+
+@composite(out=True)
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """Values in order along `dim`, and where each stood."""
+    return _sort_result(*sort_op(input, dims.wrap(dim, input.ndim), descending))
+
+
+@composite()
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    indices: Tensor = sort(input, dim, descending)[1]
+    return indices
+
+
+@composite(out=True)
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+    """The `k` largest (or smallest) values along `dim`, and where each stood."""
+    d = dims.wrap(dim, input.ndim)
+    if not 0 <= k <= (input._raw.shape[d] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    return _topk_result(*topk_op(input, k, d, largest))
+
+
+_sort_result, _topk_result = _named("sort"), _named("topk")

@@ -1,0 +1,428 @@
+"""Tensors from data, from sizes, and in the likeness of others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import device as devices, dtypes, general, layout as layouts
+from .._core.operation import operation, operations
+from .._core.registry import composite, functions, methods
+from .._core.state import S
+from .._core.tensor import LEAF, Tensor, inference_result, make
+from ._data import array_of, cast, supported
+from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
+
+# ---------------------------------------------------------------- arguments
+
+
+def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
+    """The NumPy dtype for a `dtype=` argument; `otherwise`, or else the default dtype, for None."""
+    if dtype is None:
+        return S.default_dtype if otherwise is None else otherwise
+    return dtypes.numpy_dtype(dtype)
+
+
+def placed(name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None) -> Any:
+    """The dtype of a tensor to make, after the place where it is to live was checked."""
+    if device is not None:
+        devices.check(device)
+    elif S.default_device is not None:
+        devices.check(S.default_device)
+    if layout is not None and layout is not layouts.strided:
+        raise RuntimeError(f"{name}(...) is not implemented for {layout} layout: autograph's engine has dense tensors only")
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
+        )
+    try:
+        found = target_dtype(dtype, out._raw.dtype if out is not None and dtype is None else otherwise)
+    except TypeError:
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}") from None
+    if out is not None and found != out._raw.dtype:
+        raise RuntimeError(
+            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter ({dtypes.cpp_name(out._raw.dtype)})"
+        )
+    return found
+
+
+def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
+    """A shape from `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`; TypeError or RuntimeError where it is none."""
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+        single = True
+    elif not given and size is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    else:
+        single = len(given) == 1
+        given = given if size is None else tuple(size)
+    for place, n in enumerate(given):
+        if n.__class__ is not int and not _is_length(n):
+            raise _bad_length(name, n, place, single)
+    found = tuple(n if n.__class__ is int else int(n) for n in given)
+    if any(n < 0 for n in found):
+        negative = next(n for n in found if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(found)}")
+    return found
+
+
+def _is_length(n: Any) -> bool:
+    if isinstance(n, Tensor):
+        return n._raw.size == 1 and n._raw.dtype.kind in "iu"
+    return not isinstance(n, bool) and hasattr(n, "__index__")
+
+
+def _bad_length(name: str, n: Any, place: int, single: bool) -> TypeError:
+    kind = type(n).__name__
+    if single and place == 0:
+        return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+    return TypeError(
+        f"{name}(): argument 'size' failed to unpack the object at pos {place + 1} with error "
+        f'"type must be tuple of ints,but got {kind}"'
+    )
+
+
+def number(name: str, argument: str, place: int, x: Any) -> Any:
+    """A Python number from a number or a 0-d tensor; TypeError for anything else."""
+    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+        return x
+    if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
+        return (x._raw if isinstance(x, Tensor) else x).item()
+    raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Number, not {type(x).__name__}")
+
+
+def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
+    """The tensor over a new array, or `out` with its values."""
+    if out is not None:
+        general.put(out, raw[()])
+        return out
+    if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
+
+
+# ---------------------------------------------------------------- from data
+
+
+@composite(method=False)
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new leaf that holds a copy of `data`: a number, a nested sequence of them, a NumPy array.
+
+    ValueError for ragged sequences, TypeError or RuntimeError for what is no number.
+
+    >>> from autograph_cli import torch
+    >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.float64)
+    tensor([[1., 2.],
+            [3., 4.]], dtype=torch.float64)
+    """
+    if isinstance(data, Tensor):
+        _warn_copy("torch.tensor(sourceTensor)")
+    wanted = placed("tensor", dtype, None, device, pin_memory, _of_data(data)) if dtype is not None or device else None
+    return finish("tensor", _copied(data, None if dtype is None else wanted), requires_grad)
+
+
+def _of_data(data: Any) -> Any:
+    return data._raw.dtype if isinstance(data, Tensor) else None
+
+
+def _copied(data: Any, dtype: Any) -> Any:
+    if isinstance(data, Tensor):
+        return cast(general.kernels().clone(data._raw), dtype or data._raw.dtype)
+    return array_of(data, dtype)
+
+
+def _warn_copy(what: str) -> None:
+    warnings.warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {what}.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+@composite(method=False)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where nothing has to be changed."""
+    wanted = placed("as_tensor", dtype, None, device, False, _of_data(data))
+    if isinstance(data, Tensor):
+        return data if dtype is None or wanted == data._raw.dtype else data.to(dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or wanted == data.dtype):
+        return from_numpy(data)
+    return finish("as_tensor", array_of(data, None if dtype is None else wanted), False)
+
+
+@composite(method=False)
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """`obj` as a tensor; `copy` asks for (True) or forbids (False) new memory, ValueError if that cannot be."""
+    found = as_tensor(obj, dtype, device)
+    shares = found is obj or isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj)
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    if copy and shares:
+        found = found.detach().clone()
+    if isinstance(obj, Tensor) and not requires_grad:
+        found = found.detach() if found is obj else found
+    return found.requires_grad_() if requires_grad else found
+
+
+@composite(method=False)
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor over the memory of a NumPy array: changing one changes the other."""
+    if not isinstance(ndarray, np.ndarray):
+        kind = type(ndarray)
+        shown = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"expected np.ndarray (got {shown})")
+    dtype = supported(ndarray)
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to the tensor "
+            "that is made of it raises an error here. You may want to copy the array before converting it to a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return inference_result(make(ndarray.view(np.ndarray) if ndarray.dtype is dtype else ndarray.view(dtype)))
+
+
+@composite(method=False)
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor over the memory of an object that has the buffer protocol."""
+    found = from_numpy(np.frombuffer(buffer, target_dtype(dtype), count, offset))
+    return found.requires_grad_() if requires_grad else found
+
+
+# ---------------------------------------------------------------- from sizes
+
+
+def strided_like(a: Any, dtype: Any) -> Any:
+    """New memory of the shape of `a`, its dimensions in the same order."""
+    return general.kernels().xp.empty_like(a, dtype=dtype, order="K", subok=False)
+
+
+def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
+    """New memory in a memory format."""
+    places = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(memory_format)
+    if places is None:
+        return general.kernels().xp.empty(shape, dtype)
+    rank, order = places
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
+    moved = (shape[0], *shape[2:], shape[1])
+    return general.kernels().xp.empty(moved, dtype).transpose(order)
+
+
+def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
+    def make_new(*size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False, out: Any = None, memory_format: Any = None, **keyword: Any) -> Tensor:  # fmt: skip
+        given = keyword.pop("size", None)
+        if keyword:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
+        shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
+        if memory_format not in (None, layouts.contiguous_format):
+            return finish(name, formatted(shape, wanted, memory_format), requires_grad, out)
+        return finish(name, fill(shape, wanted), requires_grad, out)
+
+    def make_like(input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False, memory_format: Any = layouts.preserve_format) -> Tensor:  # fmt: skip
+        raw = _tensor(f"{name}_like", input)._raw
+        wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
+        preserves = memory_format in (None, layouts.preserve_format)
+        new = strided_like(raw, wanted) if preserves else formatted(raw.shape, wanted, memory_format)
+        if name != "empty":
+            new[...] = name == "ones"
+        return finish(f"{name}_like", new, requires_grad)
+
+    def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
+        """Of the dtype of `self`, unless another is asked for."""
+        return make_new(*size, dtype=self.dtype if dtype is None else dtype, **keyword)
+
+    for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
+        run.__name__ = run.__qualname__ = public
+    functions[name], functions[f"{name}_like"], methods[f"new_{name}"] = make_new, make_like, make_beside
+
+
+def _tensor(name: str, x: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    return x
+
+
+_factory("empty", lambda shape, dtype: general.kernels().xp.empty(shape, dtype))
+_factory("zeros", lambda shape, dtype: general.kernels().zeros(shape, dtype))
+_factory("ones", lambda shape, dtype: general.kernels().ones(shape, dtype))
+
+
+@composite(method=False)
+def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+         requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """A tensor of one number; its dtype is that of the number if none is named."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    value = number("full", "fill_value", 2, fill_value)
+    inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
+    wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
+    return finish("full", general.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out)
+
+
+@composite(method=False)
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any) -> Tensor:
+    """`full` with the shape, the dtype and the order of dimensions of `input`."""
+    new = functions["empty_like"](input, dtype=dtype, **placement)
+    value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
+    return finish("full_like", _filled(new._raw, value), requires_grad)
+
+
+def _filled(raw: Any, value: Any) -> Any:
+    if raw.ndim == 0:
+        return value
+    raw[...] = value
+    return raw
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "float32": "float",
+            "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}  # fmt: skip
+
+
+def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python number as a NumPy scalar; RuntimeError if the dtype cannot hold it."""
+    try:
+        if isinstance(value, complex) and dtypes.CATEGORY[dtype] < dtypes.COMPLEX and value.imag:
+            raise RuntimeError
+        return array_of(value.real if isinstance(value, complex) and dtype.kind != "c" else value, dtype)
+    except (RuntimeError, ValueError):
+        name = dtypes.FROM_NUMPY[dtype].name
+        raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow") from None
+
+
+@composite(function=False)
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
+    """`full` of the dtype of this tensor."""
+    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **placement)
+
+
+@composite(function=False)
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`tensor(data)` of the dtype of this tensor."""
+    if isinstance(data, Tensor):
+        _warn_copy("tensor.new_tensor(sourceTensor)")
+    wanted = placed("new_tensor", dtype, None, device, False, self._raw.dtype)
+    return finish("new_tensor", _copied(data, wanted), requires_grad)
+
+
+@composite(function=False)
+def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
+    """`empty_strided` of the dtype of this tensor."""
+    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **placement)
+
+
+@composite(method=False)
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """New memory of a shape whose elements lie `stride` apart."""
+    from .._core import views
+
+    wanted = placed("empty_strided", dtype, layout, device, pin_memory)
+    return finish("empty_strided", views.empty_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
+
+
+@composite(method=False)
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """A 0-d tensor of a number, of the default dtype if none is named."""
+    wanted = placed("scalar_tensor", dtype, layout, device, pin_memory, dtypes.complex_default() if isinstance(s, complex) else None)
+    return finish("scalar_tensor", fitting(number("scalar_tensor", "s", 1, s), wanted), requires_grad)
+
+
+# ---------------------------------------------------------------- what formulas ask for
+
+
+def _formula(name: str, fill: Callable[..., Any]) -> None:
+    def run(*args: Any) -> Tensor:
+        raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
+        return make(raw[()] if raw.ndim == 0 else raw)
+
+    setattr(operations, name, run)
+
+
+for _name in ("zeros", "ones", "full", "zeros_like", "ones_like"):
+    _formula(_name, lambda *args, _name=_name: getattr(general.kernels(), _name)(*args))
+
+
+# ---------------------------------------------------------------- complex numbers of two parts
+
+
+def _check_parts(name: str, a: Any, b: Any) -> None:
+    kinds = [dtypes.cpp_name(t._raw.dtype) for t in (a, b)]
+    if not all(k in ("Half", "Float", "Double") for k in kinds):
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}")
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument")
+
+
+def _complex(f: Any, real: Any, imag: Any) -> Any:
+    return real + imag * (dtypes.FROM_NUMPY[real.dtype].to_complex().numpy.type(1j))
+
+
+complex_op = operation(
+    "complex(Tensor real, Tensor imag)", _complex,
+    real=lambda f, grad: f.real(grad),
+    imag=lambda f, grad: f.imag(grad),
+)  # fmt: skip
+polar_op = operation(
+    "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
+    abs=lambda f, grad, result: f.real(f.conj(grad) * f.sgn(result)),
+    angle=lambda f, grad, result: f.imag(f.conj(grad) * result),
+)  # fmt: skip
+
+
+@composite(method=False, out=True)
+def complex_(real: Tensor, imag: Tensor) -> Tensor:
+    """real + imag * 1j; RuntimeError if the two are not floats of one dtype."""
+    _check_parts("complex", real, imag)
+    return complex_op(real, imag)
+
+
+@composite(method=False, out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """The complex number of a size and an angle in radians."""
+    _check_parts("polar", abs, angle)
+    return polar_op(abs, angle)
+
+
+# ---------------------------------------------------------------- defaults
+
+
+@composite(method=False)
+def set_default_dtype(d: Any) -> None:
+    """The dtype of float tensors that name none; TypeError for what is no floating dtype."""
+    if not isinstance(d, dtypes.dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    S.default_dtype = d.numpy
+    general._numbers.clear()
+
+
+@composite(method=False)
+def get_default_dtype() -> Any:
+    """The dtype that float tensors get if none is named."""
+    return dtypes.FROM_NUMPY[S.default_dtype]
+
+
+@composite(method=False)
+def set_default_device(device: Any) -> None:
+    """The device of tensors that name none; RuntimeError if the engine does not have it."""
+    S.default_device = None if device is None else devices.check(device)
+
+
+@composite(method=False)
+def get_default_device() -> Any:
+    """The device that tensors get if none is named."""
+    return devices.CPU if S.default_device is None else S.default_device

@@ -1,0 +1,274 @@
+"""Functions of one tensor, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite, dispatch, publish
+from .._core.tensor import Tensor
+
+neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
+abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
+exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
+exp2 = operation(
+    "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
+)
+expm1 = operation(
+    "expm1(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1)
+)
+log = operation("log(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(self)))
+log2 = operation(
+    "log2(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 0.6931471805599453)),
+)  # fmt: skip
+log10 = operation(
+    "log10(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 2.3025850929940456)),
+)  # fmt: skip
+log1p = operation(
+    "log1p(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1)))
+)
+sqrt = operation(
+    "sqrt(Tensor self)", floating=True, self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2))
+)
+rsqrt = operation(
+    "rsqrt(Tensor self)", floating=True,
+    self=lambda f, grad, result: f.mul_Scalar(grad, -0.5) * f.conj(f.pow_Tensor_Scalar(result, 3)),
+)  # fmt: skip
+reciprocal = operation(
+    "reciprocal(Tensor self)", floating=True, self=lambda f, grad, result: f.neg(grad) * f.conj(result * result)
+)
+sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
+cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.neg(f.sin(self))))
+tan = operation(
+    "tan(Tensor self)", floating=True,
+    self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
+)  # fmt: skip
+asin = operation(
+    "asin(Tensor self)", floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1))),
+)  # fmt: skip
+acos = operation(
+    "acos(Tensor self)", floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.neg(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
+)  # fmt: skip
+atan = operation(
+    "atan(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self * self, 1))),
+)  # fmt: skip
+sinh = operation("sinh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cosh(self)))
+cosh = operation("cosh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.sinh(self)))
+asinh = operation(
+    "asinh(Tensor self)", floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
+)  # fmt: skip
+acosh = operation(
+    "acosh(Tensor self)", floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
+)  # fmt: skip
+atanh = operation(
+    "atanh(Tensor self)", floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.reciprocal(f.rsub_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
+)  # fmt: skip
+atan2 = operation(
+    "atan2(Tensor self, Tensor other)", promotes=True, floating=True,
+    joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
+)  # fmt: skip
+tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
+tanh_backward = operation(
+    "tanh_backward(Tensor grad_output, Tensor output)",
+    grad_output=lambda f, grad, output: f.tanh_backward(grad, output),
+    output=lambda f, grad, grad_output, output: grad * f.mul_Scalar(output, -2) * grad_output,
+)
+sigmoid = operation("sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result))
+sigmoid_backward = operation(
+    "sigmoid_backward(Tensor grad_output, Tensor output)",
+    grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
+    output=lambda f, grad, grad_output, output: f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(output, -2), 1),
+)
+relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
+threshold_backward = operation(
+    "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
+    grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    self=lambda f, grad: f.zeros_like(grad),
+)
+log_sigmoid = operation(
+    "log_sigmoid(Tensor self)", node="LogSigmoidBackward0", self=lambda f, grad, self: grad * f.sigmoid(f.neg(self))
+)
+floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+round_ = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
+sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: f.sgn_backward(self, grad, result))
+clone = operation("clone(Tensor self)", self=lambda f, grad: grad)
+where_ = operation(
+    "where(Tensor condition, Tensor self, Tensor other)",
+    self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),
+    other=lambda f, grad, condition: f.where(condition, f.zero_beside(grad), grad),
+)
+masked_fill_scalar = operation(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
+    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
+)
+masked_fill_tensor = operation(
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
+    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
+    value=lambda f, grad, mask: f.sum(f.where(mask, grad, f.zero_beside(grad))),
+)  # fmt: skip
+clamp_scalar = operation(
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",
+    self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
+)  # fmt: skip
+clamp_min_scalar = operation(
+    "clamp_min(Tensor self, Scalar min)", self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad))
+)
+clamp_max_scalar = operation(
+    "clamp_max(Tensor self, Scalar max)", self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad))
+)
+lerp_scalar = operation(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight)", node="LerpBackward0",
+    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - weight),
+    end=lambda f, grad, weight: f.mul_Scalar(grad, weight),
+)  # fmt: skip
+_conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
+real_view = operation("view_as_real_part(Tensor self)", "real", node="RealBackward0", view=True,
+                      self=lambda f, grad: f.to_complex(grad))  # fmt: skip
+
+publish(
+    abs, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, sinh, cosh, tanh, sigmoid, relu,
+    floor, ceil, frac, clamp_min_scalar, clamp_max_scalar, inplace=True,
+)  # fmt: skip
+publish(sgn, inplace=True)
+publish(sign, inplace=True)
+publish(neg, inplace=True, aliases=("negative",))
+publish(trunc, inplace=True, aliases=("fix",))
+publish(abs, inplace=True, aliases=("absolute",))
+publish(asin, inplace=True, aliases=("arcsin",))
+publish(acos, inplace=True, aliases=("arccos",))
+publish(atan, inplace=True, aliases=("arctan",))
+publish(asinh, inplace=True, aliases=("arcsinh",))
+publish(acosh, inplace=True, aliases=("arccosh",))
+publish(atanh, inplace=True, aliases=("arctanh",))
+publish(atan2, inplace=True, aliases=("arctan2",))
+
+
+def _atan2_gradients(f: Any, grad: Any, self: Any, other: Any) -> Any:
+    squares = self * self + other * other
+    scale = f.masked_fill_Scalar(f.reciprocal(squares), f.eq(squares, f.zeros_like(squares)), 0)
+    return grad * other * scale, grad * f.neg(self) * scale
+
+
+@composite(formula=True)
+def conj(input: Tensor) -> Tensor:
+    return _conj(input) if input._raw.dtype.kind == "c" else input
+
+
+@composite()
+def resolve_conj(input: Tensor) -> Tensor:
+    return input
+
+
+@composite()
+def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    return clone(input)
+
+
+@composite()
+def positive(input: Tensor) -> Tensor:
+    if input._raw.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@dispatch(inplace=True)
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        raise NotImplementedError("clamp with tensor bounds is not available in autograph's engine yet")
+    return clamp_scalar, input, min, max
+
+
+@dispatch()
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
+        return masked_fill_tensor, input, mask, value
+    return masked_fill_scalar, input, mask, value
+
+
+@dispatch()
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    if isinstance(weight, Tensor):
+        raise NotImplementedError("lerp with a tensor weight is not available in autograph's engine yet")
+    return lerp_scalar, input, end, weight
+
+
+@composite(out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
+    if input is None and other is None:
+        from .indexing import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    a, b = _alike(input, other)
+    return where_(condition, a, b)
+
+
+def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors of their common dtype."""
+    from .._core.general import wrap_number
+    from .creation import scalar_tensor
+
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        a = scalar_tensor(a, dtype=None)
+    a = a if isinstance(a, Tensor) else wrap_number(a, b)
+    b = b if isinstance(b, Tensor) else wrap_number(b, a)
+    common = dtypes.result_dtype(a._raw, b._raw)
+    return tuple(t if t._raw.dtype == common else operations._to_copy(t, common) for t in (a, b))  # type: ignore[return-value]
+
+
+def zero_beside(grad: Tensor) -> Tensor:
+    """A 0-d zero of the dtype of `grad`."""
+    from .._core.tensor import make
+
+    return make(grad._raw.dtype.type(0))
+
+
+def conj_number(number: Any) -> Any:
+    return number.conjugate() if isinstance(number, complex) else number
+
+
+def log_of_number(number: Any, like: Tensor) -> Any:
+    """The logarithm of a Python number as a Python number; 0 has -inf."""
+    if isinstance(number, complex):
+        import cmath
+
+        return cmath.log(number)
+    return math.log(number) if number > 0 else (-math.inf if number == 0 else math.nan)
+
+
+def log_or_zero(base: Tensor, exponent: Tensor) -> Tensor:
+    """log(base), and 0 where 0 is raised to what is no less than 0 (the limit of x**y * log x)."""
+    mask = (base.detach() == 0) & (exponent.detach() >= 0)
+    return masked_fill_scalar(log(base), mask, 0)
+
+
+def within(input: Tensor, low: Any, high: Any) -> Tensor:
+    """Where low <= input <= high."""
+    from .._core.general import kernels
+    from .._core.tensor import make
+
+    return make(kernels().within(input._raw, low, high))
+
+
+for _helper in (zero_beside, conj_number, log_of_number, log_or_zero, within):
+    setattr(operations, _helper.__name__, _helper)

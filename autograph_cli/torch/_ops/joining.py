@@ -1,0 +1,172 @@
+"""Joining and splitting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+
+cat_op = operation(
+    "cat(Tensor[] tensors, int dim=0)",
+    tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
+)
+stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, dim: list(f.unbind(grad, dim)))
+split_op = operation(
+    "split(Tensor self, int split_size, int dim)", view=True, list_result=True,
+    self=lambda f, grads, split_size, dim, self_sizes: join(
+        f, grads, [min(split_size, self_sizes[dim] - i) for i in range(0, max(self_sizes[dim], 1), max(split_size, 1))],
+        self_sizes, dim),
+)  # fmt: skip
+split_with_sizes = operation(
+    "split_with_sizes(Tensor self, int[] split_sizes, int dim)", view=True, list_result=True,
+    self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
+)  # fmt: skip
+unbind_op = operation(
+    "unbind(Tensor self, int dim=0)", view=True, list_result=True,
+    self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
+)  # fmt: skip
+
+
+def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
+    """The parts of a gradient that belong to each of the joined tensors."""
+    start, parts = 0, []
+    for size in sizes:
+        if size == (0,) and grad.ndim > 1:
+            parts.append(f.zeros_of(size, grad))
+            continue
+        parts.append(f.slice(grad, dim, start, start + size[dim], 1))
+        start += size[dim]
+    return parts
+
+
+def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
+    """The gradients of the parts joined again; what has none is zero."""
+    like = next(g for g in grads if g is not None)
+    shapes = [(*sizes[:dim], n, *sizes[dim + 1 :]) for n in lengths]
+    return f.cat([f.zeros_of(s, like) if g is None else g for g, s in zip(grads, shapes, strict=True)], dim)
+
+
+def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
+    """The gradients of unbound slices stacked again; what has none is zero."""
+    like = next(g for g in grads if g is not None)
+    shape = (*sizes[:dim], *sizes[dim + 1 :])
+    return f.stack([f.zeros_of(shape, like) if g is None else g for g in grads], dim)
+
+
+def _same_kind(tensors: Any, name: str) -> list[Tensor]:
+    given = list(tensors)
+    if not given:
+        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+    for i, x in enumerate(given):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    common = dtypes.result_dtype(*(x._raw for x in given))
+    return [x if x._raw.dtype == common else operations._to_copy(x, common) for x in given]
+
+
+@composite(method=False, out=True, aliases=("concat", "concatenate"))
+def cat(tensors: Any, dim: int = 0) -> Tensor:
+    """Join tensors along a dimension they have.
+
+    >>> from autograph_cli import torch
+    >>> torch.cat([torch.ones(2), torch.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    given = _same_kind(tensors, "torch.cat")
+    for i, x in enumerate(given):
+        if x.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    full = next((x for x in given if x._raw.shape != (0,)), given[0])
+    d = dims.wrap(dim, full.ndim)
+    for i, x in enumerate(given):
+        if x._raw.shape != (0,):
+            _check_sizes(x, full, d, i)
+    return cat_op(given, d)
+
+
+def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
+    if x.ndim != first.ndim:
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
+    for i, (n, m) in enumerate(zip(x._raw.shape, first._raw.shape, strict=True)):
+        if i != dim and n != m:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {m} but got size {n} for tensor number "
+                f"{index} in the list."
+            )
+
+
+@composite(method=False, out=True)
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Join equal tensors along a new dimension."""
+    given = _same_kind(tensors, "stack")
+    first = given[0]._raw.shape
+    for i, x in enumerate(given):
+        if x._raw.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(x._raw.shape)} at entry {i}"
+            )
+    return stack_op(given, dims.wrap(dim, len(first) + 1))
+
+
+@composite(method=False, out=True, aliases=("row_stack",))
+def vstack(tensors: Any) -> Tensor:
+    return cat([_at_least(x, 2) for x in tensors], 0)
+
+
+@composite(method=False, out=True)
+def hstack(tensors: Any) -> Tensor:
+    given = [_at_least(x, 1) for x in tensors]
+    return cat(given, 0 if given[0].ndim == 1 else 1)
+
+
+def _at_least(x: Tensor, n: int) -> Tensor:
+    while x.ndim < n:
+        x = operations.unsqueeze(x, 0)
+    return x
+
+
+@composite()
+def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of `input`, each `split_size` long, or as long as a list says."""
+    d = dims.wrap(dim, input.ndim)
+    if isinstance(split_size_or_sections, int):
+        if split_size_or_sections < 0:
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={split_size_or_sections}"
+            )
+        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
+        return found
+    sizes = tuple(split_size_or_sections)
+    if builtin_sum(sizes) != input._raw.shape[d]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at dimension "
+            f"{dim}), but got split_sizes={list(sizes)}"
+        )
+    parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)
+    return parts
+
+
+builtin_sum = sum
+
+
+@composite()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of `input` in at most `chunks` parts."""
+    if input.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input._raw.shape[dims.wrap(dim, input.ndim)]
+    return split(input, max(-(-n // chunks), 1), dim)
+
+
+@composite()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of every slice along `dim`."""
+    if input.ndim == 0:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    found: tuple[Tensor, ...] = unbind_op(input, dims.wrap(dim, input.ndim))
+    return found

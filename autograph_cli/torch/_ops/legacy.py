@@ -1,0 +1,150 @@
+"""The first API: `torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, `x.type("torch.LongTensor")`, `x.new(3)`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._core import device as devices, dtypes
+from .._core.registry import composite
+from .._core.state import S
+from .._core.tensor import Tensor, new
+from ._data import array_of
+
+
+def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = None, **unknown: Any) -> Any:
+    """`torch.Tensor(...)`: sizes make an uninitialized tensor, a sequence makes one of its elements, a tensor an alias.
+
+    TypeError for a single number that is no size, and for what is no data.
+    """
+    if unknown:
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(unknown)})")
+    if device is not None:
+        devices.check(device)
+    return instance(cls, legacy_raw(args if size is None else (*args, *size), S.default_dtype, keep=True))
+
+
+def instance(cls: Any, raw: Any) -> Any:
+    """A tensor of a given class over `raw`, outside the graph."""
+    made = new(cls)
+    made._raw = raw
+    made._edge = made._version = made._meta = None
+    return made
+
+
+def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) -> Any:
+    """What the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
+    from .._core.size import Size
+    from .creation import lengths
+
+    first = args[0] if args else 0
+    if len(args) == 1 and isinstance(first, Tensor):
+        if first._raw.dtype != dtype and not keep:
+            raise TypeError(
+                f"expected TensorOptions(dtype={_option(dtype)}) (got TensorOptions(dtype={_option(first._raw.dtype)}))"
+            )
+        return first.detach()._raw
+    if len(args) == 1 and not isinstance(first, Size):
+        if isinstance(first, str):
+            raise TypeError("new(): invalid data type 'str'")
+        if isinstance(first, (list, tuple, np.ndarray, range)) or hasattr(first, "__len__"):
+            return array_of(first, dtype)
+        if isinstance(first, bool) or not hasattr(first, "__index__"):
+            raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return np.empty(lengths("new", args or (0,)), dtype)[()]
+
+
+def _option(dtype: Any) -> str:
+    return dtypes.cpp_name(dtype).lower()
+
+
+class tensortype(type):
+    """The classes of the first API: made of nothing, they answer `isinstance` by dtype."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        if device is not None:
+            devices.check(device)
+        made: Tensor = instance(Tensor, legacy_raw(args, cls.dtype.numpy))
+        return made
+
+
+def _typed(dtype: dtypes.dtype) -> Any:
+    members = {"__module__": "torch", "__doc__": f"Tensors of {dtype}.", "dtype": dtype, "is_cuda": False}
+    return tensortype(dtype.legacy, (), members)
+
+
+TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.name not in ("uint16", "uint32", "uint64")}
+"""`FloatTensor`, `LongTensor` and their kin, by name."""
+
+
+@composite(function=False)
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of this tensor's legacy class; or the tensor as a given dtype, class or class name."""
+    if dtype is None:
+        return f"torch.{self.dtype.legacy}"
+    return self.to(_dtype_of_type(dtype))
+
+
+def _dtype_of_type(wanted: Any) -> dtypes.dtype:
+    if isinstance(wanted, dtypes.dtype):
+        return wanted
+    if isinstance(wanted, tensortype):
+        return wanted.dtype
+    if wanted is Tensor:
+        return dtypes.FROM_NUMPY[S.default_dtype]
+    shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
+    head, _, tail = shown.rpartition(".")
+    if tail == "Tensor":
+        return dtypes.FROM_NUMPY[S.default_dtype]
+    if head != "torch" or tail not in TYPED:
+        raise ValueError(f"invalid type: '{shown}'")
+    found: dtypes.dtype = TYPED[tail].dtype
+    return found
+
+
+@composite(function=False)
+def new_(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's dtype from sizes or data, as `torch.Tensor(...)` reads them."""
+    if device is not None:
+        devices.check(device)
+    made: Tensor = instance(Tensor, legacy_raw(args, self._raw.dtype))
+    return made
+
+
+@composite(function=False)
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The same tensor, history included, as an instance of a subclass of Tensor."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
+    made = instance(cls, self._raw)
+    made._edge, made._version = self._edge, self._version
+    return made
+
+
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """`Tensor._make_subclass`: a leaf of class `cls` over the memory of `data`."""
+    made = instance(cls, data.detach()._raw)
+    if require_grad:
+        made.requires_grad = True
+    return made
+
+
+@composite(method=False)
+def set_default_tensor_type(t: Any) -> None:
+    """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
+    from .creation import set_default_dtype
+
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=2,
+    )
+    set_default_dtype(_dtype_of_type(t))

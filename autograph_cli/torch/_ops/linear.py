@@ -1,0 +1,221 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import dims
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from . import arithmetic, views
+
+mm = operation(
+    "mm(Tensor self, Tensor mat2)",
+    self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
+    mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
+)
+mv = operation(
+    "mv(Tensor self, Tensor vec)",
+    self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
+    vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
+)
+dot = operation(
+    "dot(Tensor self, Tensor tensor)",
+    self=lambda f, grad, tensor: grad * f.conj(tensor),
+    tensor=lambda f, grad, self: grad * f.conj(self),
+)
+bmm = operation(
+    "bmm(Tensor self, Tensor mat2)",
+    self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
+    mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
+)
+addmm = operation(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+    self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
+    mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
+        f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha),
+    mat2=lambda f, grad, mat1, mat2_sizes, mat2_strides, alpha: arithmetic.scaled(
+        f, mm_right(f, grad, mat1, mat2_sizes, mat2_strides), alpha),
+)  # fmt: skip
+
+
+def mm_left(f: Any, grad: Any, right: Any, sizes: Any, strides: Any) -> Any:
+    """grad @ right.T, laid out as the left factor is."""
+    if _column_major(sizes, strides):
+        return f.t(f.mm(f.conj(right), f.t(grad)))
+    return f.mm(grad, f.conj(f.t(right)))
+
+
+def mm_right(f: Any, grad: Any, left: Any, sizes: Any, strides: Any) -> Any:
+    """left.T @ grad, laid out as the right factor is."""
+    if _column_major(sizes, strides):
+        return f.t(f.mm(f.t(grad), f.conj(left)))
+    return f.mm(f.conj(f.t(left)), grad)
+
+
+def _column_major(sizes: Any, strides: Any) -> bool:
+    return bool(strides[0] == 1 and strides[1] == sizes[0])
+
+
+def _same_dtype(a: Tensor, b: Tensor) -> None:
+    if a._raw.dtype != b._raw.dtype:
+        from .._core.dtypes import cpp_name
+
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {cpp_name(a._raw.dtype).lower()} != "
+            f"{cpp_name(b._raw.dtype).lower()}"
+        )
+
+
+@composite(name="mm", out=True)
+def mm_(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    if input.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _fits(input, mat2)
+    return mm(input, mat2)
+
+
+def _fits(a: Tensor, b: Tensor) -> None:
+    if a._raw.shape[-1] != b._raw.shape[0]:
+        (n, m), (k, p) = a._raw.shape, b._raw.shape
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {k}x{p})")
+    _same_dtype(a, b)
+
+
+@composite(name="mv", out=True)
+def mv_(input: Tensor, vec: Tensor) -> Tensor:
+    """A matrix times a vector."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
+    if input._raw.shape[1] != vec._raw.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({input._raw.shape[0]}), mat ({input._raw.shape[0]}x{input._raw.shape[1]}), vec "
+            f"({vec._raw.shape[0]})"
+        )
+    _same_dtype(input, vec)
+    return mv(input, vec)
+
+
+@composite(name="dot", out=True)
+def dot_(input: Tensor, tensor: Tensor) -> Tensor:
+    """The inner product of two vectors."""
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input._raw.dtype != tensor._raw.dtype:
+        from .._core.dtypes import cpp_name
+
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {cpp_name(input._raw.dtype)} and "
+            f"{cpp_name(tensor._raw.dtype)}"
+        )
+    if input._raw.shape != tensor._raw.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to have the "
+            f"same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
+        )
+    return dot(input, tensor)
+
+
+@composite(name="bmm", out=True)
+def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
+    """Products of matrices, batch by batch."""
+    if input.ndim != 3 or mat2.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input.ndim != 3 else "batch2 must be a 3D tensor")
+    (b, n, m), (c, k, p) = input._raw.shape, mat2._raw.shape
+    if b != c or m != k:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: [{c}, {k}]."
+        )
+    _same_dtype(input, mat2)
+    return bmm(input, mat2)
+
+
+@composite(out=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Every product of an element of one vector with one of the other."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {max(input.ndim, vec2.ndim)}-D")
+    return arithmetic.mul(views.reshape(input, (input._raw.size, 1)), vec2)
+
+
+@composite(out=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, composed as PyTorch composes it for each pair of dimensions.
+
+    >>> from autograph_cli import torch
+    >>> torch.matmul(torch.eye(2), torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    n, m = input.ndim, other.ndim
+    if n == 0 or m == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    if n == 1 and m == 1:
+        return dot_(input, other)
+    if n == 2 and m == 1:
+        return mv_(input, other)
+    if n == 1 and m == 2:
+        return views.squeeze_in_place(mm_(views.unsqueeze_op(input, 0), other), 0)
+    if n == 2 and m == 2:
+        return mm_(input, other)
+    if _should_fold(input, other):
+        return _folded(input, other)
+    return _batched(input, other)
+
+
+def _should_fold(a: Tensor, b: Tensor) -> bool:
+    """Whether a batch can be folded into the rows of one product without a copy (or must, for a gradient)."""
+    big, small = (a, b) if a.ndim >= b.ndim else (b, a)
+    if not (big.ndim >= 3 and small.ndim <= 2):
+        return False
+    if small.requires_grad:
+        return True
+    if a.ndim == 2:
+        return False
+    if big._raw.size == 0:
+        return True
+    shape, strides = big._raw.shape, big._raw.strides
+    return all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(big.ndim - 2))
+
+
+def _folded(a: Tensor, b: Tensor) -> Tensor:
+    swapped = b.ndim > a.ndim
+    if swapped:
+        big = views.transpose_op(b, b.ndim - 2, b.ndim - 1)
+        small = views.t_op(a) if a.ndim == 2 else a
+    else:
+        big, small = a, b
+    shape = big._raw.shape
+    rows = views.reshape(big, (math.prod(shape[:-1]), shape[-1]))
+    if small.ndim == 1:
+        return views.unsafe_view(mv_(rows, small), shape[:-1])
+    out = views.unsafe_view(mm_(rows, small), (*shape[:-1], small._raw.shape[1]))
+    return views.transpose_op(out, out.ndim - 2, out.ndim - 1) if swapped else out
+
+
+def _batched(a: Tensor, b: Tensor) -> Tensor:
+    n, m = (a._raw.shape[-2] if a.ndim > 1 else 1), a._raw.shape[-1]
+    k, p = (b._raw.shape[-2], b._raw.shape[-1]) if b.ndim > 1 else (b._raw.shape[-1], 1)
+    batch = dims.broadcast(a._raw.shape[:-2], b._raw.shape[:-2])
+    b = views.unsqueeze_op(b, 1) if b.ndim == 1 else b
+    count = math.prod(batch)
+    left = views.reshape(views.expand(a, (*batch, n, m)), (count, n, m))
+    right = views.reshape(views.expand(b, (*batch, k, p)), (count, k, p))
+    shape = (*batch, *((n,) if a.ndim > 1 else ()), *((p,) if b.ndim > 1 else ()))
+    return views.unsafe_view(bmm_(left, right), shape)
+
+
+@composite(name="addmm", out=True)
+def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    if mat1.ndim != 2 or mat2.ndim != 2:
+        raise RuntimeError(f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
+    _fits(mat1, mat2)
+    return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+operations.ger = outer

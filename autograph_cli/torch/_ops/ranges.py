@@ -1,0 +1,203 @@
+"""Numbers in a row: arange, range, linspace, logspace, eye, and the indices of triangles.
+
+PyTorch computes rows of floats in blocks of one 32-byte register, and rounds each product and sum once. The last bits of
+its results come from that, so the same is done here.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.generator import _multiply_add as multiply_add
+from .._core.registry import composite
+from .._core.state import S
+from .._core.tensor import Tensor
+from ._data import cast
+from .creation import finish, number, placed, target_dtype
+
+REGISTER = 32
+"""Bytes."""
+
+
+@composite(method=False)
+def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, layout: Any = None,
+           device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """The numbers from `start` (0) up to, not including, `end`, by `step` (1); RuntimeError if that never ends.
+
+    >>> from autograph_cli import torch
+    >>> torch.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    start, end, step = _bounds("arange", args, start, end, step)
+    wanted = placed("arange", dtype, layout, device, pin_memory) if dtype is not None or out is None else out._raw.dtype
+    if dtype is None and out is None:
+        wanted = S.default_dtype if any(isinstance(x, float) for x in (start, end, step)) else np.dtype(np.int64)
+    _require_real("arange_cpu", wanted)
+    _check_steps(start, end, step)
+    if wanted.kind in "iu":
+        start, step = int(start), int(step)
+        if not step:
+            raise ValueError("step must be nonzero")
+    whole = all(isinstance(x, int) for x in (start, end, step))
+    count = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    return finish("arange", _row(start, step, count, wanted), requires_grad, out)
+
+
+@composite(method=False)
+def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A001
+          pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """The numbers from `start` up to and including `end`; deprecated in favour of `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    start, end, step = _bounds("range", (), start, end, step) if end is not None else (0, start, step)
+    wanted = placed("range", dtype, layout, device, pin_memory)
+    _require_real("range_cpu", wanted)
+    _check_steps(start, end, step)
+    return finish("range", _row(start, step, int((end - start) / step + 1), wanted), requires_grad, out)
+
+
+@composite(method=False)
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """`steps` numbers, evenly spaced, the first `start` and the last `end`; RuntimeError for a negative count.
+
+    >>> from autograph_cli import torch
+    >>> torch.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    start, end, steps = number("linspace", "start", 1, start), number("linspace", "end", 2, end), _count(steps)
+    wanted = placed("linspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
+    if wanted.kind == "b":
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
+    return finish("linspace", _even(start, end, steps, wanted), requires_grad, out)
+
+
+@composite(method=False)
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, layout: Any = None,
+             device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """`base` to the power of each of `linspace(start, end, steps)`."""
+    start, end, steps = number("logspace", "start", 1, start), number("logspace", "end", 2, end), _count(steps)
+    wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
+    exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
+    raw = np.power(exact.type(base), _even(start, end, steps, exact)) if steps > 1 else np.full(steps, base, exact) ** start
+    return finish("logspace", cast(raw, wanted), requires_grad, out)
+
+
+@composite(method=False)
+def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
+        pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """The matrix of shape (n, m) with ones on its diagonal; `m` is `n` if left out."""
+    for name, place, x in (("n", 1, n), ("m", 2, n if m is None else m)):
+        if not hasattr(x, "__index__"):
+            raise TypeError(f"eye(): argument '{name}' (position {place}) must be int, not {type(x).__name__}")
+        if int(x) < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {x}")
+    wanted = placed("eye", dtype, layout, device, pin_memory, out=out)
+    return finish("eye", np.eye(int(n), None if m is None else int(m), dtype=wanted), requires_grad, out)
+
+
+@composite(method=False)
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+    """The places on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
+    return _triangle("tril_indices", np.tri(row, col, offset, dtype=bool), dtype, device, layout)
+
+
+@composite(method=False)
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+    """The places on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
+    return _triangle("triu_indices", ~np.tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
+
+
+def _triangle(name: str, mask: Any, dtype: Any, device: Any, layout: Any) -> Tensor:
+    wanted = placed(name, dtype, layout, device, False, np.dtype(np.int64))
+    return finish(name, np.stack(np.nonzero(mask)).astype(wanted), False)
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def _bounds(name: str, args: tuple[Any, ...], start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
+    if len(args) == 1:
+        end = args[0] if end is None else end
+        start = start if end is args[0] else args[0]
+    elif len(args) > 1:
+        start, end, step = (*args, step)[:3]
+    if end is None or len(args) > 3:
+        kinds = ", ".join(type(x).__name__ for x in args)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+    places = (2, 1, 3) if len(args) < 2 else (1, 2, 3)
+    named = zip(("start", "end", "step"), places, (start, end, step), strict=True)
+    first, last, by = (number(name, label, place, x) for label, place, x in named)
+    return first, last, by
+
+
+def _check_steps(start: Any, end: Any, step: Any) -> None:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * math.copysign(1, step) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind in "bc":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
+
+
+def _count(steps: Any) -> int:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return int(steps)
+
+
+def _default_of(*bounds: Any) -> np.dtype[Any]:
+    return target_dtype(complex if any(isinstance(x, complex) for x in bounds) else None)
+
+
+# ---------------------------------------------------------------- values
+
+
+def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
+    """start + step * i, as PyTorch rounds it."""
+    if dtype.kind in "iu":
+        return (start + step * np.arange(count, dtype=np.int64)).astype(dtype)
+    i = np.arange(count, dtype=np.float64)
+    exact = cast(multiply_add(i, float(step), float(start)), dtype)
+    lanes = REGISTER // dtype.itemsize
+    in_blocks = count - count % (2 * lanes)
+    lane = np.arange(count) % lanes
+    base = exact[np.arange(count) - lane].astype(np.float64)
+    blocked = cast(multiply_add(lane.astype(np.float64), float(step), base), dtype)
+    return np.where(np.arange(count) < in_blocks, blocked, exact)
+
+
+def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
+    """Evenly spaced numbers, counted from `start` in the first half and back from `end` in the second."""
+    if dtype.kind == "c":
+        real, imag = (_even(complex(start).real, complex(end).real, steps, _half(dtype)),
+                      _even(complex(start).imag, complex(end).imag, steps, _half(dtype)))  # fmt: skip
+        return (real + 1j * imag).astype(dtype)
+    whole = dtype.kind in "iu"
+    work = np.dtype(np.float64) if whole else dtype
+    low, high = (work.type(int(x) if whole else x) for x in (start, end))
+    if steps < 2:
+        return np.full(steps, low, work).astype(dtype)
+    step = float((high - low) / work.type(steps - 1))
+    i = np.arange(steps, dtype=np.float64)
+    up = multiply_add(i, step, float(low))
+    down = multiply_add(steps - 1 - i, -step, float(high))
+    return cast(np.where(i < steps // 2, up, down), dtype)
+
+
+def _half(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtypes.FROM_NUMPY[dtype].to_real().numpy

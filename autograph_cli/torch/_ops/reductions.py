@@ -1,0 +1,385 @@
+"""Reductions: many elements to one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+
+sum_all = operation(
+    "sum(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.sum(self, None, False, dtype),
+    self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
+)  # fmt: skip
+sum_dim = operation(
+    "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", "sum", node="SumBackward1",
+    self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
+)  # fmt: skip
+mean_all = operation(
+    "mean(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.mean(self, None, False, dtype),
+    self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
+)  # fmt: skip
+mean_dim = operation(
+    "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", "mean", node="MeanBackward1",
+    self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
+        spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)),
+)  # fmt: skip
+vector_norm = operation(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
+    "vector_norm",
+    self=lambda f, grad, self, ord, result, dim, keepdim: norm_gradient(f, grad, self, ord, result, dim, keepdim),
+)  # fmt: skip
+var_op = operation(
+    "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
+)  # fmt: skip
+std_op = operation(
+    "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    self=lambda f, grad, self, result, dim, correction, keepdim: var_gradient(
+        f, f.masked_fill_Scalar(f.div(grad, f.mul_Scalar(result, 2)), f.eq(result, f.zeros_like(result)), 0), self, dim,
+        correction, keepdim),
+)  # fmt: skip
+max_all = operation(
+    "max(Tensor self)", lambda f, self: f.amax(self), node="MaxBackward1",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
+)  # fmt: skip
+min_all = operation(
+    "min(Tensor self)", lambda f, self: f.amin(self), node="MinBackward1",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
+)  # fmt: skip
+max_dim = operation(
+    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", node="MaxBackward0",
+    nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
+)  # fmt: skip
+min_dim = operation(
+    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", node="MinBackward0",
+    nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
+)  # fmt: skip
+amax_op = operation(
+    "amax(Tensor self, int[] dim=[], bool keepdim=False)",
+    self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
+)  # fmt: skip
+amin_op = operation(
+    "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+    self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
+)  # fmt: skip
+prod_all = operation(
+    "prod(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.prod(self, None, False, dtype),
+    self=lambda f, grad, self, result: prod_gradient(f, grad, self, result, None, True),
+)  # fmt: skip
+prod_dim = operation(
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)", "prod", node="ProdBackward1",
+    self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
+)  # fmt: skip
+any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)")
+all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
+argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
+argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
+cumsum_op = operation(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
+    self=lambda f, grad, dim: f.flip(f.cumsum(f.flip(grad, (dim,)), dim), (dim,)),
+)  # fmt: skip
+logsumexp_op = operation(
+    "logsumexp(Tensor self, int[] dim, bool keepdim=False)", floating=True,
+    self=lambda f, grad, self, result, dim, keepdim: restore(f, grad, dim, keepdim, self) * f.exp(
+        f.sub(self, restore(f, result, dim, keepdim, self))),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- parts of the formulas
+
+
+def count(sizes: tuple[int, ...], dim: Any) -> int:
+    """How many elements a reduction over `dim` folds into one."""
+    if not sizes:
+        return 1
+    return math.prod(sizes) if dim is None else math.prod(sizes[d] for d in dim)
+
+
+def restore(f: Any, x: Any, dim: Any, keepdim: bool, like: Any) -> Any:
+    """A reduced tensor with its folded dimensions put back as ones."""
+    if keepdim or like.ndim == 0 or dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return x
+    for d in (dim,) if isinstance(dim, int) else sorted(dim):
+        x = f.unsqueeze(x, d)
+    return x
+
+
+def spread(f: Any, grad: Any, sizes: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """The gradient of a sum, given back to everything that was summed."""
+    if not keepdim and sizes and dim is not None:
+        for d in sorted(dim):
+            grad = f.unsqueeze(grad, d)
+    return f.expand(grad, sizes)
+
+
+def put_back(f: Any, grad: Any, sizes: tuple[int, ...], dim: int, indices: Any, keepdim: bool) -> Any:
+    """The gradient of selected elements, put where they were taken from."""
+    if not keepdim and sizes:
+        grad, indices = f.unsqueeze(grad, dim), f.unsqueeze(indices, dim)
+    return f.scatter_src(f.zeros_of(sizes, grad), dim, indices, grad)
+
+
+def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a p-norm; 0 where the norm is 0."""
+    grad, norm = restore(f, grad, dim, keepdim, self), restore(f, norm, dim, keepdim, self)
+    zero = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
+    if p == 0:
+        return f.zeros_like(self)
+    if p == 1:
+        return f.sgn(self) * grad
+    if p == 2:
+        return grad * f.masked_fill_Scalar(f.div(self, norm), zero(norm), 0)
+    if math.isinf(p):
+        size = f.abs(self)
+        mask = f.where(f.isnan(norm), f.isnan(size), f.eq(size, norm))
+        shared = f.div(grad, f.cast_like(f.sum_dim_IntList(mask, all_dims(dim, self), True), grad))
+        return f.sgn(self) * (shared * f.cast_like(mask, grad))
+    if p < 2:
+        scaled = f.sgn(self) * f.pow_Tensor_Scalar(f.abs(self), p - 1)
+    else:
+        scaled = self * f.pow_Tensor_Scalar(f.abs(self), p - 2)
+    if p < 1:
+        return f.masked_fill_Scalar(scaled, zero(self), 0) * grad * f.pow_Tensor_Scalar(norm, 1 - p)
+    return scaled * f.masked_fill_Scalar(f.div(grad, f.pow_Tensor_Scalar(norm, p - 1)), zero(norm), 0)
+
+
+def all_dims(dim: Any, self: Any) -> Any:
+    return tuple(range(self.ndim)) if dim is None or len(dim) == 0 else dim
+
+
+def var_gradient(f: Any, grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    """2 (x - mean) / (n - correction)."""
+    folded = all_dims(dim, self)
+    n = count(self.shape, folded)
+    freedom = n - correction
+    factor = 2.0 / freedom if freedom > 0 else (math.nan if freedom == 0 and n == 0 else math.inf)
+    grad = restore(f, grad, folded if dim is not None else None, keepdim, self)
+    centered = f.sub(self, f.mean(self) if dim is None else f.mean_dim(self, folded, True))
+    return f.mul_Scalar(grad, factor) * centered
+
+
+def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
+    """The gradient of an extreme, shared evenly by all elements that equal it."""
+    mask = f.eq(self, result)
+    return f.where(mask, f.div(grad, f.cast_like(f.sum(mask), grad)), f.zero_beside(grad))
+
+
+def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    mask = f.eq(restore(f, result, dim, keepdim, self), self)
+    share = f.cast_like(f.sum_dim_IntList(mask, all_dims(dim, self), True), grad)
+    return f.div(restore(f, grad, dim, keepdim, self) * f.cast_like(mask, grad), share)
+
+
+def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    """grad * result / x, and the product of the others where a factor is 0."""
+    if dim is not None:
+        grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
+    if not f.has_zero(self):
+        return grad * f.conj(f.div(result, self))
+    return grad * f.conj(product_of_others(f, self, dim))
+
+
+# ---------------------------------------------------------------- functions
+
+
+class values_indices(NamedTuple):
+    """The elements that a reduction chose, and where they stood."""
+
+    values: Tensor
+    indices: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def _named(name: str) -> type:
+    return type(name, (values_indices,), {"__slots__": ()})
+
+
+_max_result, _min_result = _named("max"), _named("min")
+
+
+def _raw_dtype(dtype: Any) -> Any:
+    return None if dtype is None else dtypes.numpy_dtype(dtype)
+
+
+@composite(out=True)
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all elements, or over `dim`; integers add up as int64."""
+    if dim is None:
+        return sum_all(input, dtype=_raw_dtype(dtype))
+    return sum_dim(input, _dims(dim, input), keepdim, dtype=_raw_dtype(dtype))
+
+
+def _dims(dim: Any, input: Tensor) -> tuple[int, ...]:
+    wrapped = dims.wrap_all(dim, input.ndim)
+    return wrapped if wrapped else tuple(range(input.ndim))
+
+
+@composite(out=True)
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all elements, or over `dim`."""
+    kind = input.dtype if dtype is None else dtype
+    if kind.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{dtypes.cpp_name(kind.numpy)}"
+        )
+    if dim is None:
+        return mean_all(input, dtype=_raw_dtype(dtype))
+    return mean_dim(input, _dims(dim, input), keepdim, dtype=_raw_dtype(dtype))
+
+
+@composite(out=True)
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or over `dim`."""
+    if dim is None:
+        return prod_all(input, dtype=_raw_dtype(dtype))
+    return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=_raw_dtype(dtype))
+
+
+def _correction(unbiased: Any, correction: Any) -> Any:
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None or unbiased else 0
+
+
+@composite(out=True)
+def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+    """The variance of all elements, or over `dim`, with Bessel's correction unless told otherwise."""
+    return _spread_of(var_op, input, dim, unbiased, keepdim, correction)
+
+
+@composite(out=True)
+def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+    """The standard deviation of all elements, or over `dim`."""
+    return _spread_of(std_op, input, dim, unbiased, keepdim, correction)
+
+
+def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Tensor:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{run.op.name}: input tensor must be either floating point or complex")
+    folded = None if dim is None else _dims(dim, input)
+    result: Tensor = run(input, folded, correction=_correction(unbiased, correction), keepdim=keepdim)
+    return result
+
+
+@composite(out=True)
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """The p-norm of all elements, or over `dim`."""
+    if p == "nuc" or (isinstance(p, str) and p != "fro"):
+        raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(input._raw.dtype)}"
+        )
+    order = 2 if p in ("fro", None) else p
+    folded = None if dim is None else _dims(dim, input)
+    return vector_norm(input, order, folded, keepdim, dtype=_raw_dtype(dtype))
+
+
+@composite(out=True)
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The maximum over `dim`; equal elements share the gradient."""
+    return amax_op(input, _dims(dim, input), keepdim)
+
+
+@composite(out=True)
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The minimum over `dim`; equal elements share the gradient."""
+    return amin_op(input, _dims(dim, input), keepdim)
+
+
+def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pairwise: Any, named: Any) -> Any:
+    if isinstance(dim, Tensor):
+        return pairwise(input, dim)
+    if dim is None:
+        if input._raw.size == 0:
+            raise RuntimeError(
+                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                "the 'dim' argument."
+            )
+        return whole(input)
+    return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
+
+
+@composite(out=True)
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
+    from .arithmetic import maximum
+
+    return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
+
+
+@composite(out=True)
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
+    from .arithmetic import minimum
+
+    return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
+
+
+@composite()
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+
+
+@composite()
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+
+
+@composite(out=True)
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return any_op(input, None if dim is None else _dims(dim, input), keepdim)
+
+
+@composite(out=True)
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return all_op(input, None if dim is None else _dims(dim, input), keepdim)
+
+
+@composite(out=True)
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    return cumsum_op(input, dims.wrap(dim, input.ndim), dtype=_raw_dtype(dtype))
+
+
+@composite(out=True)
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    return logsumexp_op(input, _dims(dim, input), keepdim)
+
+
+def product_of_others(f: Any, x: Any, dim: int | None) -> Any:
+    """For each element the product of all others along `dim` (of all, for None)."""
+    flat = f.reshape(x, (-1,)) if dim is None else x
+    d = 0 if dim is None else dim
+    n = flat.shape[d] if flat.ndim else 1
+    parts = []
+    for i in range(n):
+        product = None
+        for j in range(n):
+            if j != i:
+                factor = f.select(flat, d, j)
+                product = factor if product is None else product * factor
+        parts.append(f.ones_like(f.select(flat, d, 0)) if product is None else product)
+    return f.reshape(f.stack(parts, d), tuple(x.shape))
+
+
+def cast_like(x: Tensor, like: Tensor) -> Tensor:
+    """`x` in the dtype of `like`."""
+    return x if x._raw.dtype == like._raw.dtype else operations._to_copy(x, like._raw.dtype)
+
+
+def has_zero(x: Tensor) -> bool:
+    return bool((x._raw == 0).any())
+
+
+operations.cast_like, operations.has_zero = cast_like, has_zero

@@ -1,0 +1,402 @@
+"""Views: tensors that share the memory of another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dims
+from .._core.operation import operation, operations
+from .._core.registry import composite, functions, methods
+from .._core.size import Size
+from .._core.tensor import Tensor
+from . import functions as unary
+
+view_op = operation(
+    "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
+)
+unsafe_view = operation(
+    "_unsafe_view(Tensor self, int[] size)", "reshape", node="UnsafeViewBackward0",
+    self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
+)  # fmt: skip
+reshape_alias = operation(
+    "_reshape_alias(Tensor self, int[] size, int[] stride)", lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
+    node="ReshapeAliasBackward0", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
+)  # fmt: skip
+expand_op = operation(
+    "expand(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes)
+)
+permute_op = operation(
+    "permute(Tensor self, int[] dims)", view=True, self=lambda f, grad, dims: f.permute(grad, inverse_order(dims))
+)
+transpose_op = operation(
+    "transpose(Tensor self, int dim0, int dim1)", view=True,
+    self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
+)  # fmt: skip
+t_op = operation("t(Tensor self)", view=True, node="TBackward0", self=lambda f, grad: f.t(grad))
+unsqueeze_op = operation(
+    "unsqueeze(Tensor self, int dim)", view=True, self=lambda f, grad, dim: f.squeeze_dim(grad, dim)
+)
+squeeze_all = operation(
+    "squeeze(Tensor self)", view=True, self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes)
+)
+squeeze_dim = operation(
+    "squeeze.dim(Tensor self, int dim)", view=True, node="SqueezeBackward1",
+    self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
+)  # fmt: skip
+squeeze_dims = operation(
+    "squeeze.dims(Tensor self, int[] dim)", view=True, node="SqueezeBackward2",
+    self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
+)  # fmt: skip
+squeeze_in_place = operation(
+    "squeeze_.dim(Tensor self, int dim)", "squeeze_dim", node="SqueezeBackward4",
+    self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
+)  # fmt: skip
+select_op = operation(
+    "select(Tensor self, int dim, int index)", view=True,
+    self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
+)  # fmt: skip
+select_backward = operation(
+    "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)", node="SelectBackwardBackward0",
+    grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
+)  # fmt: skip
+slice_op = operation(
+    "slice(Tensor self, int dim, int start, int end, int step)", view=True,
+    self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
+)  # fmt: skip
+slice_backward = operation(
+    "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
+    node="SliceBackwardBackward0",
+    grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
+)  # fmt: skip
+as_strided_op = operation(
+    "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)", view=True,
+    self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
+        grad, size, stride, offset, self_sizes, self_strides),
+)  # fmt: skip
+alias = operation("alias(Tensor self)", view=True, self=lambda f, grad: grad)
+diagonal_op = operation(
+    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", view=True,
+    self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
+)  # fmt: skip
+diagonal_backward = operation(
+    "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
+    node="DiagonalBackwardBackward0",
+    grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
+)  # fmt: skip
+
+
+def inverse_order(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes `order`."""
+    return tuple(order.index(i) for i in range(len(order)))
+
+
+def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[int, ...]) -> Any:
+    """Put back the dimensions of length 1 that a squeeze took away."""
+    wanted = range(len(sizes)) if dim is None else dim
+    for d in sorted(wanted):
+        if sizes and sizes[d] == 1:
+            grad = f.unsqueeze(grad, d)
+    return grad
+
+
+# ---------------------------------------------------------------- methods
+
+
+@composite(function=False)
+def view(input: Tensor, *size: Any) -> Tensor:
+    if len(size) == 1 and not isinstance(size[0], (int, tuple, list)) and hasattr(size[0], "itemsize") and not hasattr(size[0], "_raw"):
+        return _view_dtype(input, size[0])
+    return view_op(input, dims.infer(dims.sizes(size), input._raw.size))
+
+
+def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """The same bytes read as another dtype."""
+    from .._core.tensor import make
+    from .._core.views import make_view, materialize
+
+    return make_view(make(materialize(input).view(dtype.numpy)), input, None)
+
+
+@composite(function=False)
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    return view(input, other.shape)
+
+
+def is_contiguous(raw: Any) -> bool:
+    """Whether the elements lie in order without gaps."""
+    return bool(raw.flags.c_contiguous)
+
+
+@composite(formula=True)
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    size = dims.infer(dims.sizes(shape), input._raw.size)
+    raw = input._raw
+    if is_contiguous(raw):
+        return view_op(input, size)
+    stride = _alias_strides(raw, size)
+    if stride is not None:
+        return reshape_alias(input, size, stride)
+    return unsafe_view(unary.clone(input), size)
+
+
+def _alias_strides(raw: Any, size: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Strides with which the memory of `raw` has shape `size`; None where a copy is needed."""
+    window = raw.view()
+    try:
+        window.shape = size
+    except (AttributeError, ValueError):
+        return None
+    return tuple(s // raw.itemsize for s in window.strides)
+
+
+@composite()
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    return reshape(input, other.shape)
+
+
+methods["reshape_as"] = reshape_as
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    ndim = input.ndim
+    start, end = dims.wrap(start_dim, ndim), dims.wrap(end_dim, ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if ndim == 0:
+        return reshape(input, (1,))
+    if start == end:
+        return input
+    shape = input._raw.shape
+    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite()
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    d = dims.wrap(dim, input.ndim)
+    shape = input._raw.shape
+    return view(input, (*shape[:d], *dims.infer(sizes, shape[d]), *shape[d + 1 :]))
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    return reshape(input, (-1,))
+
+
+@composite(function=False, formula=True)
+def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+    wanted, shape = dims.sizes(size), input._raw.shape
+    if len(wanted) < len(shape):
+        raise RuntimeError(
+            f"expand(torch.{input.dtype.legacy}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    lead = len(wanted) - len(shape)
+    full = []
+    for i, n in enumerate(wanted):
+        have = shape[i - lead] if i >= lead else None
+        if n == -1:
+            if have is None:
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+                )
+            n = have
+        if have is not None and have not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension {i}.  "
+                f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
+            )
+        full.append(n)
+    return expand_op(input, tuple(full))
+
+
+@composite(function=False)
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    return expand(input, other.shape)
+
+
+@composite()
+def broadcast_to(input: Tensor, *size: Any) -> Tensor:
+    return expand(input, *size)
+
+
+@composite()
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    from .._core import dims as d
+
+    wanted = d.wrap_all(d.sizes(order) if order else tuple(dims), input.ndim)
+    if len(wanted) != input.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace("(sparse_coo)", "")
+        )
+    return permute_op(input, wanted)
+
+
+@composite(aliases=("swapaxes", "swapdims"))
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    return transpose_op(input, dims.wrap(dim0, input.ndim), dims.wrap(dim1, input.ndim))
+
+
+@composite(aliases=("moveaxis",))
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    n = input.ndim
+    origin, goal = dims.wrap_all(source, n), dims.wrap_all(destination, n)
+    rest = iter(d for d in range(n) if d not in origin)
+    at = dict(zip(goal, origin, strict=True))
+    return permute_op(input, tuple(at[i] if i in at else next(rest) for i in range(n)))
+
+
+@composite()
+def t(input: Tensor) -> Tensor:
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return t_op(input)
+
+
+@composite()
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    n = input.ndim + 1
+    return unsqueeze_op(input, dims.wrap(dim, n))
+
+
+@composite()
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    if dim is None:
+        return squeeze_all(input)
+    if isinstance(dim, int):
+        return squeeze_dim(input, dims.wrap(dim, input.ndim))
+    return squeeze_dims(input, dims.wrap_all(dim, input.ndim))
+
+
+@composite()
+def select(input: Tensor, dim: int, index: Any) -> Tensor:
+    if input.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d, i = dims.wrap(dim, input.ndim), index.__index__()
+    n = input._raw.shape[d]
+    if not -n <= i < n:
+        raise IndexError(f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}")
+    return select_op(input, d, i % n if n else 0)
+
+
+@composite()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    d = dims.wrap(dim, input.ndim)
+    n, start = input._raw.shape[d], int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return slice_op(input, d, start, start + length, 1)
+
+
+@composite()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    base = input._base if input._base is not None else input
+    shift = 0
+    if storage_offset is not None and base is not input:
+        from .._core.views import geometry
+
+        shift = geometry(input._raw, base._raw)[2]
+    offset = 0 if storage_offset is None else storage_offset - shift
+    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if all(size) else 0
+    memory = base._raw.size
+    if reach and offset + shift + reach > memory:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset + shift}, and itemsize "
+            f"{input._raw.itemsize} requiring a storage size of {(offset + shift + reach) * input._raw.itemsize} are out of bounds "
+            f"for storage of size {memory * input._raw.itemsize}"
+        )
+    return as_strided_op(input, tuple(size), tuple(stride), offset)
+
+
+@composite()
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    a, b = dims.wrap(dim1, input.ndim), dims.wrap(dim2, input.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diagonal_op(input, offset, a, b)
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    shape = dims.broadcast(*(x._raw.shape for x in given))
+    return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
+
+
+@composite(method=False)
+def broadcast_shapes(*shapes: Any) -> Size:
+    return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
+
+
+def _matrix_transpose(name: str) -> property:
+    def get(self: Tensor) -> Tensor:
+        if name in ("mT", "mH") and self.ndim < 2:
+            raise RuntimeError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            )
+        if name == "H" and self.ndim not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        if name == "T":
+            return permute_op(self, tuple(reversed(range(self.ndim))))
+        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1) if self.ndim else self
+        return unary.conj(flipped) if name in ("H", "mH") else flipped
+
+    return property(get)
+
+
+methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+
+
+@composite(method=True)
+def adjoint(input: Tensor) -> Tensor:
+    found: Tensor = _matrix_transpose("mH").fget(input)  # type: ignore[misc]
+    return found
+
+
+@composite(formula=True, function=False)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum over the dimensions that broadcasting from `size` added or stretched."""
+    from .reductions import sum_dim
+
+    shape, have = dims.sizes(size), input._raw.shape
+    if shape == have:
+        return input
+    lead = len(have) - len(shape)
+    if lead < 0 or any(n not in (1, have[lead + i]) for i, n in enumerate(shape)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1))
+    summed = sum_dim(input, axes, True)
+    return view_op(summed, shape) if lead else summed
+
+
+def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Tensor:
+    """The gradient of the memory under a strided window; overlapping elements add up."""
+    from .._core.tensor import make
+
+    if grad.requires_grad:
+        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+        places = make(_window_places(reach, size, stride, offset))
+        flat = operations.index_put(make(np.zeros(reach, grad._raw.dtype)), [reshape(places, (-1,))], reshape(grad, (-1,)), True)
+        return as_strided_op(flat, sizes, strides, 0)
+    from .._core.general import kernels
+
+    return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+
+
+def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
+    from .._core.views import as_strided_raw
+
+    return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
+
+
+operations.as_strided_backward = as_strided_backward
+functions.setdefault("as_strided", as_strided)

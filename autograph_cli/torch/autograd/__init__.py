@@ -1,0 +1,34 @@
+"""`torch.autograd`: backward, grad, custom functions, grad modes and checks."""
+
+from __future__ import annotations
+
+from .._core.backward import backward, grad
+from . import anomaly_mode, function, functional, grad_mode, graph, profiler, variable
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .function import Function
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .variable import Variable
+
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "Variable",
+    "anomaly_mode",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "functional",
+    "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "profiler",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "variable",
+]

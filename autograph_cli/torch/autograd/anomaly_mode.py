@@ -1,0 +1,72 @@
+"""Anomaly detection: nodes remember where they were made, and backward looks for nan."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .._core.state import L
+from .grad_mode import count_special
+
+
+def _set(mode: bool, check_nan: bool) -> None:
+    if mode != L.anomaly:
+        count_special(1 if mode else -1)
+    L.anomaly, L.check_nan = mode, check_nan
+
+
+class set_detect_anomaly:
+    """Turn anomaly detection on or off: at once as a call, for a block as a context manager.
+
+    >>> from autograph_cli import torch
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     torch.is_anomaly_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.prev = L.anomaly
+        self.prev_check_nan = L.check_nan
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: Any) -> None:
+        _set(self.prev, self.prev_check_nan)
+
+
+class detect_anomaly:
+    """`set_detect_anomaly(True)` for a block, with a warning that it costs time.
+
+    >>> from autograph_cli import torch
+    >>> with torch.autograd.detect_anomaly():  # doctest: +SKIP
+    ...     torch.is_anomaly_enabled()
+    True
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.prev = self.prev_check_nan = False
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self.prev, self.prev_check_nan = L.anomaly, L.check_nan
+        _set(True, self.check_nan)
+
+    def __exit__(self, *_: Any) -> None:
+        _set(self.prev, self.prev_check_nan)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on."""
+    return L.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection looks for nan."""
+    return L.check_nan

@@ -1,0 +1,213 @@
+"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from typing import Any
+
+from .._core.state import L, S
+
+_lock = threading.Lock()
+
+
+def count_special(change: int) -> None:
+    """Count the modes that send operations through the general path."""
+    with _lock:
+        S.special += change
+
+
+class ContextDecorator:
+    """A context manager that also decorates functions, generator functions and (deprecated) classes."""
+
+    def clone(self) -> Any:
+        """A new manager of the same mode: each call of a decorated function has its own."""
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        raise NotImplementedError
+
+    def __call__(self, function: Any) -> Any:
+        return decorate(self.clone, function)
+
+
+def decorate(manager: Callable[[], Any], function: Any) -> Any:
+    """`function`, run inside `manager()` whenever it is called or resumed."""
+    if inspect.isclass(function):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+            "and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        function.__init__ = decorate(manager, function.__init__)
+        return function
+    if inspect.isgeneratorfunction(function):
+        return _decorate_generator(manager, function)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with manager():
+            return function(*args, **kwargs)
+
+    return run
+
+
+def _decorate_generator(manager: Callable[[], Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = function(*args, **kwargs)
+        step: Callable[[], Any] = functools.partial(next, generator)
+        while True:
+            try:
+                with manager():
+                    value = step()
+            except StopIteration as end:
+                return end.value
+            try:
+                step = functools.partial(generator.send, (yield value))
+            except GeneratorExit:
+                with manager():
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+
+    return run
+
+
+class _Bare(ContextDecorator):
+    """A mode without arguments: `@no_grad` means `@no_grad()`."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if function is None or not callable(function) else made(function)
+
+
+class no_grad(_Bare):
+    """Operations inside leave no graph.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __init__(self, _function: Any = None) -> None:
+        self.prev = False
+
+    def __enter__(self) -> None:
+        self.prev, L.grad = L.grad, False
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        L.grad = self.prev
+
+
+class enable_grad(_Bare):
+    """Operations inside are recorded, also within `no_grad`.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
+
+    def __init__(self, _function: Any = None) -> None:
+        self.prev = False
+
+    def __enter__(self) -> None:
+        self.prev, L.grad = L.grad, True
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        L.grad = self.prev
+
+
+class set_grad_enabled(ContextDecorator):
+    """Turn recording on or off: at once as a call, for a block as a context manager.
+
+    >>> from autograph_cli import torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
+        self.prev = L.grad
+        self.mode = mode
+        L.grad = mode
+
+    def __call__(self, function: Any) -> Any:
+        L.grad = self.prev
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        L.grad = self.mode
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        L.grad = self.prev
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(ContextDecorator):
+    """Operations inside leave no graph, and their results can never enter one.
+
+    >>> from autograph_cli import torch
+    >>> with torch.inference_mode():
+    ...     torch.ones(2).is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__(True)
+        return made(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        self.mode = mode
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self._before.append((L.inference, L.grad))
+        _set_inference(self.mode, L.grad if L.inference == self.mode else not self.mode)
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        _set_inference(*self._before.pop())
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)  # type: ignore[no-any-return]
+
+
+def _set_inference(inference: bool, grad: bool) -> None:
+    if inference != L.inference:
+        count_special(1 if inference else -1)
+    L.inference, L.grad = inference, grad
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now."""
+    return L.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether an `inference_mode` block is running."""
+    return L.inference

@@ -1,0 +1,388 @@
+"""`gradcheck` and `gradgradcheck`: what backward says beside what finite differences say."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.backward import grad
+from .._core.node import Node, edge_of, like_of
+from .._core.operation import operations
+from .._core.state import next_sequence_nr
+from .._core.tensor import Tensor, make
+
+Function = Callable[..., Any]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck`."""
+
+
+def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+              check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+              masked: bool | None = None) -> bool:  # fmt: skip
+    """Compare the gradients of `func` with finite differences; GradcheckError, or False, where they differ.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    >>> torch.autograd.gradcheck(lambda t: t**3, x)
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _refuse(check_batched_grad=check_batched_grad, check_batched_forward_grad=check_batched_forward_grad,
+            check_forward_ad=check_forward_ad)  # fmt: skip
+    check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    try:
+        check.run(check_undefined_grad)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+                  fast_mode: bool = False, masked: bool = False) -> bool:  # fmt: skip
+    """Compare the second derivatives of `func` with finite differences of the first ones, as `gradcheck` does.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(lambda t: t**3, x)
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    _refuse(check_fwd_over_rev=check_fwd_over_rev, gen_non_contig_grad_outputs=gen_non_contig_grad_outputs)
+    given = _as_tuple(inputs)
+    if grad_outputs is None:
+        seeds = tuple(_random_gradient(o) for o in _differentiable(func(*given)))
+    else:
+        seeds = tuple(g if g.requires_grad else g.detach().requires_grad_() for g in _as_tuple(grad_outputs))
+
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
+        args, grads = args[: len(given)], args[len(given) :]
+        wanted = [x for x in args if isinstance(x, Tensor) and x.requires_grad]
+        found = grad(_differentiable(func(*args)), wanted, grads, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradients, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def _refuse(**asked: bool) -> None:
+    for name, value in asked.items():
+        if value:
+            raise NotImplementedError(f"{name}=True is not available in autograph's engine yet")
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else tuple(x) if isinstance(x, list) else (x,)
+
+
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(o for o in _as_tuple(outputs) if o.requires_grad)
+
+
+def _random_gradient(output: Tensor) -> Tensor:
+    """Values in [-1, 1) from the default generator, as PyTorch draws them."""
+    kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
+    drawn: Any
+    if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
+        parts: Any = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
+        parts.uniform_(-1, 1)
+        drawn = make(parts._raw.view(kind)[..., 0])
+    else:
+        drawn = make(np.empty(output._raw.shape, kind))
+        drawn.uniform_(-1, 1)
+    drawn.requires_grad = True
+    return drawn  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- one check
+
+
+class _Check:
+    """One `gradcheck`. Jacobians are arrays of (elements of the input, elements of the output)."""
+
+    def __init__(self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float,
+                 same_dtypes: bool, fast: bool) -> None:  # fmt: skip
+        self.func = func
+        self.inputs = inputs
+        self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
+        self.same_dtypes = same_dtypes
+        self.fast = fast
+        self.wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+
+    def run(self, check_undefined: bool) -> None:
+        self._check_inputs()
+        outputs = _differentiable(self.func(*self.inputs))
+        if not outputs:
+            self._check_constant()
+            return
+        is_complex = [_is_complex(o) for o in outputs]
+        if any(is_complex):
+            self._compare("imaginary", is_complex)
+        self._compare("real", is_complex)
+        self._check_scales_with_gradient(outputs)
+        if check_undefined:
+            self._check_undefined()
+
+    def _check_inputs(self) -> None:
+        if not self.wanted:
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            )
+        for i, x in enumerate(self.inputs):
+            if not isinstance(x, Tensor) or not x.requires_grad:
+                continue
+            if x._raw.dtype not in (np.float64, np.complex128):
+                warnings.warn(
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+                    "likely fail if all the inputs are not of double precision floating point or complex. ",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            if any(n > 1 and stride == 0 for n, stride in zip(x._raw.shape, x._raw.strides, strict=True)):
+                raise RuntimeError(
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
+                    "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                    "passing it to gradcheck."
+                )
+
+    def _check_constant(self) -> None:
+        """No output needs a gradient, so finite differences must be 0."""
+        outputs = _as_tuple(self.func(*self.inputs))
+        evaluate = self._evaluator("real", lambda o: _as_tuple(o))
+        for x in self.wanted:
+            for jacobian in self._numerical(x, evaluate, len(outputs)):
+                if np.any(np.abs(jacobian) > self.eps):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    def _evaluator(self, part: str, select: Callable[[Any], tuple[Tensor, ...]]) -> Callable[[], list[Any]]:
+        """A function that runs `func` and gives copies of the raw parts of its outputs."""
+
+        def evaluate() -> list[Any]:
+            return [np.array(o._raw.imag if part == "imaginary" else o._raw.real) for o in select(self.func(*self.inputs))]
+
+        return evaluate
+
+    # -- both Jacobians
+
+    def _compare(self, part: str, is_complex: list[bool]) -> None:
+        chosen = [i for i, c in enumerate(is_complex) if c or part == "real"]
+        everything = self._evaluator(part, _differentiable)
+        evaluate = lambda: [value for i, value in enumerate(everything()) if i in chosen]  # noqa: E731
+        directions = _Directions() if self.fast else None
+        numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
+        outputs = _differentiable(self.func(*self.inputs))
+        for place, i in enumerate(chosen):
+            output = _part(outputs[i], part) if is_complex[i] else outputs[i]
+            analytical = self._analytical(output)
+            for j, x in enumerate(self.wanted):
+                a, n, atol = analytical[j], numerical[j][place], self.atol
+                if directions is not None:
+                    a, n, scale = directions.project(x, a, n)
+                    atol *= scale
+                if not np.allclose(a, n, rtol=self.rtol, atol=atol):
+                    prefix = f"While considering the {part} part of complex outputs only, " if is_complex[i] else ""
+                    raise GradcheckError(f"{prefix}{_mismatch(i, j, a, n, self.fast)}")
+
+    def _analytical(self, output: Tensor) -> list[Any]:
+        first, second = self._rows(output), self._rows(output)
+        for a, b in zip(first, second, strict=True):
+            if np.any(np.abs(a - b) > self.nondet_tol):
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                    "different values, although analytical gradient matches numerical gradient.The tolerance for "
+                    f"nondeterminism was {self.nondet_tol}.\n"
+                )
+        return first
+
+    def _rows(self, output: Tensor) -> list[Any]:
+        """The Jacobians of one output by every input, from one backward pass an element."""
+        shape, size = output._raw.shape, output._raw.size
+        columns = [np.zeros((x._raw.size, size), x._raw.dtype) for x in self.wanted]
+        for k in range(size):
+            seed = np.zeros(size, output._raw.dtype)
+            seed[k] = 1
+            found = grad(output, self.wanted, make(seed.reshape(shape)[()]), retain_graph=True, allow_unused=True)
+            for x, g, column in zip(self.wanted, found, columns, strict=True):
+                if g is None:
+                    continue
+                if self.same_dtypes and g._raw.dtype != x._raw.dtype:
+                    raise GradcheckError("Gradient has dtype mismatch")
+                if g._raw.shape != x._raw.shape:
+                    raise GradcheckError("Analytical gradient has incorrect size")
+                column[:, k] = g._raw.reshape(-1)
+        return columns
+
+    def _numerical(self, x: Tensor, evaluate: Callable[[], list[Any]], outputs: int, directions: Any = None) -> list[Any]:
+        """The Jacobians of all outputs by `x`; in fast mode, their products with one direction."""
+        steps = _steps(x) if directions is None else directions.steps(x)
+        rows: list[list[Any]] = [[] for _ in range(outputs)]
+        for index, moves in steps:
+            parts = [self._difference(x, index, move, evaluate) for move in moves]
+            for row, *pair in zip(rows, *parts, strict=True):
+                row.append(pair[0] if len(pair) == 1 else pair[0] + 1j * pair[1])
+        return [np.array(row) if row else np.zeros((0, 0)) for row in rows]
+
+    def _difference(self, x: Tensor, index: Any, move: Any, evaluate: Callable[[], list[Any]]) -> list[Any]:
+        kept = x._raw
+        if not isinstance(kept, np.generic):
+            kept = kept.copy()
+        results = []
+        try:
+            for step in (-self.eps, self.eps):
+                _move(x, kept, index, step * move)
+                results.append(evaluate())
+        finally:
+            _put_back(x, kept)
+        low, high = results
+        for a, b in zip(low, high, strict=True):
+            _same(a, b, index, self.eps)
+        return [((b - a) / (2 * self.eps)).reshape(-1) for a, b in zip(low, high, strict=True)]
+
+    # -- what else a backward must do
+
+    def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:
+        zeros = [make(np.zeros(o._raw.shape, o._raw.dtype)[()]) for o in outputs]
+        for x, g in zip(self.wanted, grad(outputs, self.wanted, zeros, allow_unused=True), strict=True):
+            if g is None:
+                continue
+            if np.any(g._raw != 0):
+                raise GradcheckError("backward not multiplied by grad_output")
+            if g._raw.dtype != x._raw.dtype:
+                raise GradcheckError("grad is incorrect type")
+            if g._raw.shape != x._raw.shape:
+                raise GradcheckError("grad is incorrect size")
+
+    def _check_undefined(self) -> None:
+        """Run backward with outputs that no gradient reaches: all of them, then each alone."""
+        count = len(_differentiable(self.func(*self.inputs)))
+        for cut in [set(range(count)), *({i} for i in range(count) if count > 1)]:
+            outputs = [_cut(o) if i in cut else o for i, o in enumerate(_differentiable(self.func(*self.inputs)))]
+            zeros = [make(np.zeros(o._raw.shape, o._raw.dtype)[()]) for o in outputs]
+            try:
+                found = grad(outputs, self.wanted, zeros, allow_unused=True)
+            except RuntimeError as error:
+                raise GradcheckError(
+                    "Expected backward function to handle undefined output grads. Please look at \"Notes about undefined "
+                    'output gradients" in "tools/autograd/derivatives.yaml"'
+                ) from error
+            if any(g is not None and np.any(g._raw != 0) for g in found):
+                raise GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look "
+                    'at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+                )
+
+
+# ---------------------------------------------------------------- pieces
+
+
+class _UndefinedGrad(Node):
+    """Passes no gradient on."""
+
+    __slots__ = ()
+
+    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        return (None,)
+
+
+def _cut(output: Tensor) -> Tensor:
+    """The same values behind a node that passes no gradient on."""
+    node: _UndefinedGrad = object.__new__(_UndefinedGrad)
+    node.edges, node.saved, node.extra = (edge_of(output),), (), None
+    node.like, node.seq = like_of(output._raw), next_sequence_nr()
+    return make(output._raw, (node, 0))
+
+
+def _is_complex(x: Tensor) -> bool:
+    return bool(dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX)
+
+
+def _part(output: Tensor, part: str) -> Tensor:
+    found: Tensor = operations.imag(output) if part == "imaginary" else operations.real(output)
+    return found
+
+
+def _steps(x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Every element's index and the unit steps from it: one, and one along the imaginary axis."""
+    moves = (1, 1j) if _is_complex(x) else (1,)
+    for index in itertools.product(*map(range, x._raw.shape)):
+        yield index, moves
+
+
+def _move(x: Tensor, kept: Any, index: Any, by: Any) -> None:
+    """Move an element of `x` (all, where the index is `...`) away from its kept value, in its own memory."""
+    if isinstance(kept, np.generic):
+        x._raw = kept.dtype.type(kept + by)
+    else:
+        x._raw[index] = kept[index] + by
+
+
+def _put_back(x: Tensor, kept: Any) -> None:
+    if isinstance(kept, np.generic):
+        x._raw = kept
+    else:
+        x._raw[...] = kept
+
+
+def _same(low: Any, high: Any, index: Any, eps: float) -> None:
+    from .._core.size import Size
+
+    where = "" if index is ... else f"on index {index} "
+    start = "Expected `func` to return outputs with the same"
+    if low.shape != high.shape:
+        raise AssertionError(
+            f"{start} shape when inputs are perturbed {where}by {eps}, but got: shapes {Size(low.shape)} and {Size(high.shape)}."
+        )
+    if low.dtype != high.dtype:
+        kinds = f"{dtypes.FROM_NUMPY[low.dtype]} and {dtypes.FROM_NUMPY[high.dtype]}"
+        raise AssertionError(f"{start} dtype when inputs are perturbed {where}by {eps}, but got: dtypes {kinds}.")
+
+
+def _mismatch(output: int, place: int, analytical: Any, numerical: Any, fast: bool) -> str:
+    shown = (numerical, analytical) if fast else (make(numerical), make(analytical))
+    return (
+        f"Jacobian mismatch for output {output} with respect to input {place},\n"
+        f"numerical:{shown[0]}\nanalytical:{shown[1]}\n"
+    )
+
+
+class _Directions:
+    """Fast mode: a Jacobian is compared by one number, its product with a random direction on either side."""
+
+    def __init__(self) -> None:
+        self._draw = np.random.default_rng(0)
+        self._of_input: dict[int, Any] = {}
+        self._of_output: dict[int, Any] = {}
+
+    def _unit(self, size: int) -> Any:
+        drawn = self._draw.random(size)
+        return drawn / np.linalg.norm(drawn) if size else drawn
+
+    def steps(self, x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        direction = self._of_input.setdefault(id(x), self._unit(x._raw.size)).reshape(x._raw.shape)
+        yield ..., ((direction, 1j * direction) if _is_complex(x) else (direction,))
+
+    def project(self, x: Tensor, analytical: Any, numerical: Any) -> tuple[Any, Any, float]:
+        """Both sides as numbers, and how much larger than one element they may be."""
+        size = analytical.shape[1]
+        across = self._of_output.setdefault(size, self._unit(size))
+        along = self._of_input[id(x)]
+        # The two real directions of a complex input give the same combination that the gradient has.
+        return (along @ analytical @ across)[()], (numerical[0] @ across)[()], float(along.sum() * across.sum())

@@ -1,0 +1,31 @@
+"""`Variable`, PyTorch's old name for a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.tensor import Tensor
+
+
+class VariableMeta(type):
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """A call gives a tensor that shares the memory of `data`; every tensor is an instance.
+
+    >>> from autograph_cli import torch
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool | None = None, volatile: bool | None = None) -> Any:
+        if data is None:
+            return Tensor()
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        alias = data.detach()
+        if requires_grad:
+            alias.requires_grad = True
+        return alias

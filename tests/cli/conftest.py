@@ -1,0 +1,64 @@
+"""The commands within this process, on a recorder that answers with a given trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from autograph_cli import export
+from autograph_cli.cli import main
+from autograph_cli.graph import Trace
+from autograph_cli.record import runner
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Invoke a command line in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *args, **options: CliRunner().invoke(main, list(args), prog_name="autograph", **options)
+
+
+class Recorded:
+    """Stands in for the recorder: the script really runs, the trace is the one given here."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.steps = ""
+
+    def start(self) -> None: ...
+
+    def finish(self, scope: dict[str, Any]) -> Trace:
+        return self.trace
+
+    def record(self, target: runner.Target, steps: str, **_: Any) -> tuple[runner.Result, Trace]:
+        self.steps = steps
+        self.trace = replace(self.trace, script=target.label)
+        return record(target, recorder=self)
+
+
+record = runner.record
+
+
+@pytest.fixture
+def recorded(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    stand_in = Recorded(trace)
+    monkeypatch.setattr(runner, "record", stand_in.record)
+    return stand_in
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Stands in for drawing: what was asked for is collected, and the picture says its view and format."""
+    asked: list[dict[str, Any]] = []
+
+    def render(step: Any, **how: Any) -> bytes:
+        asked.append({"step": step.number, **how})
+        return f"{how['view']} as {how['format']}\n".encode()
+
+    monkeypatch.setattr(export, "render", render, raising=False)
+    return asked

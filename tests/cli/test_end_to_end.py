@@ -1,0 +1,150 @@
+"""The main road: a real script goes in, its graphs come out; in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parent.parent.parent / "samples"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+PRINTED = {
+    "first.py": "tensor([ 7.6431e-01, -3.2745e-01,  1.2088e-04]) tensor(0.6006)\n",
+    "penalty.py": "score 0.1953, penalty 1.2632\nw.grad tensor([-0.7042,  0.3525, 17.8426])\n",
+    "custom_function.py": "y = 8.0, y' = 12.0, y'' = 12.0\n",
+    "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
+}
+"""What PyTorch makes the samples print."""
+
+EXPR = """
+import torch
+x = torch.tensor([1.0, 2.0])
+w = torch.tensor([3.0, 4.0], requires_grad=True)
+y = (w * x).sum()
+y.backward()
+"""
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_sample_prints_what_it_prints_under_pytorch(autograph: Run, name: str) -> None:
+    result = autograph("run", str(SAMPLES / name))
+    assert result.stdout == PRINTED[name]
+    assert result.stderr.startswith(f"autograph: {name}, ")
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_three_graphs_of_a_sample_are_drawn(autograph: Run, tmp_path: Path, name: str) -> None:
+    result = autograph("render", str(SAMPLES / name), "--forward", "--backward", "--double-backward")
+    assert result.returncode == 0, result.stderr
+    for view in ("forward", "backward", "double-backward"):
+        assert "</svg>" in (tmp_path / f"{Path(name).stem}.{view}.svg").read_text(encoding="utf-8")
+
+
+def test_all_samples_are_tried() -> None:
+    assert {path.name for path in SAMPLES.glob("*.py")} == set(PRINTED)
+
+
+def test_import_torch_is_the_engine_and_the_name_in_our_package_too(autograph: Run) -> None:
+    script = "import torch, autograph_cli.torch\nprint(torch is autograph_cli.torch)\n"
+    assert autograph("run", "-q", "-", input=script).stdout == "True\n"
+
+
+def test_outside_of_run_nothing_is_patched(python: Run) -> None:
+    script = "import sys; finders = sys.meta_path[:]; from autograph_cli import torch; print(sys.meta_path == finders)"
+    assert python("-c", f"{script}; print('torch' in sys.modules)").stdout == "True\nFalse\n"
+
+
+def test_report_names_roots_leaves_nodes_and_memory(autograph: Run) -> None:
+    report = autograph("run", "-", input=EXPR).stderr
+    assert "roots    y float32[]" in report
+    assert "leaves   w float32[2]" in report
+    assert "order 0: 2" in report
+    assert "kept for backward" in report
+
+
+@pytest.mark.parametrize("format_", ["svg", "dot", "text", "json"])
+def test_two_folders_give_the_same_bytes(autograph: Run, tmp_path: Path, format_: str) -> None:
+    pictures = []
+    for folder in (tmp_path / "one", tmp_path / "two" / "deep"):
+        folder.mkdir(parents=True)
+        (folder / "expr.py").write_text(EXPR)
+        assert autograph("run", "-q", "expr.py", cwd=folder).returncode == 0
+        for view in ("forward", "backward", "double-backward"):
+            autograph("render", f"--{view}", "-f", format_, "-o", f"{view}.out", cwd=folder)
+        pictures.append([(folder / name).read_bytes() for name in
+                         ("forward.out", "backward.out", "double-backward.out", ".autograph/trace.json")])  # fmt: skip
+    assert pictures[0] == pictures[1]
+
+
+def test_double_backward_that_autograph_made_is_said_to_be_so(autograph: Run) -> None:
+    autograph("run", "-q", "-", input=EXPR)
+    result = autograph("render", "--double-backward")
+    assert result.returncode == 0
+    assert result.stderr.startswith("double backward: ")
+
+
+def test_exception_keeps_the_graph_so_far(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(EXPR + "z = w * 2\nraise RuntimeError('enough')\n")
+    result = autograph("run", "expr.py")
+    assert result.returncode == 1
+    assert "RuntimeError: enough" in result.stderr
+    assert "autograph_cli" not in result.stderr
+    assert "MulBackward0" in autograph("show", "--step", "first").stdout
+
+
+def test_error_of_the_engine_shows_the_scripts_line_only(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(EXPR + "y.backward()\n")
+    result = autograph("run", "-q", "expr.py")
+    assert result.returncode == 1
+    assert result.stderr.count("File ") == 1
+    assert "RuntimeError: Trying to backward through the graph a second time" in result.stderr
+
+
+def test_interrupt_keeps_the_graph_so_far(autograph: Run, tmp_path: Path) -> None:
+    result = autograph("run", "-", input=EXPR + "raise KeyboardInterrupt\n")
+    assert result.returncode == 130
+    assert "MulBackward0" in autograph("show", "--step", "first").stdout
+
+
+def test_script_without_a_graph_is_told_what_to_add(autograph: Run) -> None:
+    result = autograph("run", "-", input="import torch\nprint(torch.ones(2) * 2)\n")
+    assert result.returncode == 0
+    assert "no tensor required grad" in result.stderr
+    shown = autograph("render")
+    assert shown.returncode != 0
+    assert "no tensor required grad" in shown.stderr
+
+
+@pytest.mark.parametrize("name", ["变量", "Größe", "x"])
+def test_names_in_any_alphabet_come_out_right(autograph: Run, name: str) -> None:
+    autograph("run", "-q", "-", input=EXPR.replace("w ", f"{name} "))
+    for format_ in ("svg", "dot", "text"):
+        assert name in autograph("render", "-f", format_, "-o", "-").stdout
+
+
+def test_missing_part_of_torch_is_named(autograph: Run) -> None:
+    result = autograph("run", "-q", "-", input="import torch.distributed\n")
+    assert result.returncode == 1
+    assert result.stderr.endswith("torch.distributed is not available in autograph's engine yet\n")
+
+
+def test_spawned_child_is_served_too(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(
+        "import multiprocessing as mp, torch\n"
+        "def child():\n    print(torch.__name__)\n"
+        "if __name__ == '__main__':\n    p = mp.get_context('spawn').Process(target=child); p.start(); p.join()\n"
+    )
+    assert autograph("run", "-q", "expr.py").stdout == "autograph_cli.torch\n"
+
+
+def test_step_of_a_training_loop_can_be_named(autograph: Run) -> None:
+    result = autograph("show", str(SAMPLES / "train.py"), "--step", "3")
+    assert result.returncode == 0
+    assert "MeanBackward0" in result.stdout
+    missing = autograph("show", "--step", "7")
+    assert missing.returncode != 0
+    assert "There is no step 7" in missing.stderr

@@ -1,0 +1,42 @@
+"""`autograph info`, `--version` and the help texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+import pytest
+from click.testing import Result
+
+from autograph_cli import __version__
+
+Cli = Callable[..., Result]
+
+
+def test_info_tells_versions_engines_devices_and_layout_programs(cli: Cli) -> None:
+    result = cli("info")
+    assert result.exit_code == 0
+    for text in ("versions", "engines", "devices", "layout programs", __version__, numpy.__version__, "graphviz-pure"):
+        assert text in result.stdout
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version").stdout == f"autograph, version {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["run", "render", "show"])
+def test_help_has_examples(cli: Cli, command: str) -> None:
+    result = cli(command, "--help")
+    assert result.exit_code == 0
+    assert f"\n    autograph {command} " in result.stdout
+
+
+def test_help_tells_of_completion(cli: Cli) -> None:
+    assert "_AUTOGRAPH_COMPLETE=bash_source" in cli("--help").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(cli: Cli, shell: str) -> None:
+    place = "ren" if shell == "fish" else "1"
+    env = {"_AUTOGRAPH_COMPLETE": f"{shell}_complete", "COMP_WORDS": "autograph ren", "COMP_CWORD": place}
+    assert "render" in cli(env=env).stdout

@@ -1,0 +1,74 @@
+"""The report tells steps, roots, leaves, nodes per order, and bytes kept for backward."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.cli.report import MOST, kept_bytes, print_report, report
+from autograph_cli.graph import Edge, Graph, Node, Output, Root, Saved, Step, TensorType, Trace
+
+SCALAR = TensorType("float64", ())
+
+
+def lines(trace: Trace) -> dict[str, str]:
+    return dict(report(trace, None, Path()))
+
+
+def leaf(number: int, *names: str) -> Node:
+    return Node(number, "leaf", "AccumulateGrad", "", (Output(SCALAR, names),))
+
+
+def operation(number: int, order: int = 0, **more: object) -> Node:
+    node = Node(number, "operation", "SinBackward0", "sin", (Output(SCALAR),), next=(Edge(0),), order=order)
+    return replace(node, **more)  # type: ignore[arg-type]
+
+
+def one(*nodes: Node, roots: tuple[Root, ...] = (), derived: str = "") -> Trace:
+    return Trace("expr.py", (Step(0, Graph(nodes, roots), derived),), total_steps=1)
+
+
+def test_memory_that_is_shared_counts_once() -> None:
+    shared = Saved("_saved_self", SCALAR, bytes=8, storage=0)
+    other = Saved("_saved_result", SCALAR, bytes=8, storage=1)
+    assert kept_bytes([operation(1, saved=(shared, other)), operation(2, saved=(shared,))]) == 16
+
+
+def test_nodes_are_counted_by_order() -> None:
+    told = lines(one(leaf(0, "x"), operation(1), operation(2), operation(3, order=1)))
+    assert told["nodes"] == "order 0: 2, order 1: 1"
+
+
+def test_what_the_recorder_derived_is_told_apart() -> None:
+    told = lines(one(leaf(0, "x"), operation(1), operation(2, order=1), derived="from y with respect to x"))
+    assert told["nodes"] == "order 0: 1"
+    assert told["derived"] == "from y with respect to x"
+
+
+def test_many_leaves_are_counted() -> None:
+    nodes = [leaf(number, f"p{number}") for number in range(MOST + 3)]
+    assert lines(one(*nodes))["leaves"].endswith(f"p{MOST - 1} float64[], and 3 more")
+
+
+def test_leaf_without_a_name_has_its_number() -> None:
+    assert lines(one(leaf(0), operation(1)))["leaves"] == "%0 float64[]"
+
+
+def test_every_kept_step_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    step = one(leaf(0, "x"), operation(1)).steps[0]
+    told = report(Trace("expr.py", (step, replace(step, number=9)), total_steps=10), None, Path())
+    assert [text for label, text in told if label == "step"] == ["0", "9"]
+    print_report(Trace("expr.py", (step, replace(step, number=9)), total_steps=10), None, Path())
+    assert capsys.readouterr().err.startswith("autograph: expr.py, 10 steps, 2 kept\n  step     0\n")
+
+
+def test_steps_that_did_not_come_are_no_lack_of_a_graph() -> None:
+    told = lines(Trace("expr.py", (), total_steps=4))
+    assert told["nothing"] == "expr.py made 4 steps, and none of those asked for is among them."
+
+
+def test_names_cannot_break_a_line() -> None:
+    root = Root("a\n[red]b\x1b", 1)
+    assert lines(one(leaf(0, "<x>"), operation(1), roots=(root,)))["roots"] == "a\\n[red]b\\x1b float64[]"

@@ -1,0 +1,46 @@
+"""`autograph show` prints the graph's text form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from autograph_cli.graph import Trace, backward, forward, to_text
+from autograph_cli.record import store
+
+Cli = Callable[..., Result]
+
+
+def test_last_graph_is_printed_as_text(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    result = cli("show")
+    assert result.stdout == to_text(trace.steps[0].graph)
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(("option", "cut"), [("--forward", forward), ("--backward", backward)])
+def test_view_can_be_chosen(cli: Cli, trace: Trace, tmp_path: Path, option: str, cut: Callable[..., object]) -> None:
+    store.keep(trace, tmp_path)
+    assert cli("show", option).stdout == to_text(cut(trace.steps[0].graph))  # type: ignore[arg-type]
+
+
+def test_details_tell_the_source_line(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    assert "expr.py" in cli("show", "--details").stdout
+
+
+def test_what_the_script_prints_goes_to_stderr(cli: Cli, recorded: object, trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text("print('hello')")
+    result = cli("show", "expr.py")
+    assert result.stderr == "hello\n"
+    assert result.stdout == to_text(trace.steps[0].graph)
+
+
+def test_unknown_root_lists_the_known_ones(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    result = cli("show", "--root", "z")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: There is no root 'z' here; known roots: 'y'.\n"

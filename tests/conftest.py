@@ -1,0 +1,61 @@
+"""What tests of all rooms share: the commands in a process of their own, and a small hand-made trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
+
+ROOT = Path(__file__).parent.parent
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Run:
+    """Run this Python in a folder of the test's own; returns the finished process, with text streams."""
+
+    def run(*args: str, input: str = "", cwd: Path = tmp_path, **env: str) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
+        return subprocess.run(
+            [sys.executable, *args], input=input, cwd=cwd, capture_output=True, encoding="utf-8", timeout=60,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", **env},
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def autograph(python: Run) -> Run:
+    """Run an `autograph` command line in a folder of the test's own."""
+    return lambda *args, **options: python("-m", "autograph_cli", *args, **options)
+
+
+@pytest.fixture
+def product() -> Graph:
+    """The graph of `y = w * x`, where `w` is a leaf and `x` needs no gradient."""
+    vector = TensorType("float32", (3,))
+    saved = (Saved("_saved_self", vector, bytes=12, storage=0), Saved("_saved_other", vector, bytes=12, storage=1))
+    return Graph(
+        nodes=(
+            Node(0, "leaf", "AccumulateGrad", "", (Output(vector, ("w",)),)),
+            Node(1, "input", "Input", "", (Output(vector, ("x",)),)),
+            Node(
+                2, "operation", "MulBackward0", "mul", (Output(vector, ("y",)),), next=(Edge(0), None),
+                args=(Edge(0), Edge(1)), source=Source("expr.py", 5, "y = w * x"), saved=saved,
+            ),
+        ),
+        roots=(Root("y", 2),),
+        passes=(Pass(0, "backward", 1, False, (Edge(2),), ran=(2, 0)),),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def trace(product: Graph) -> Trace:
+    """A run of `expr.py` that kept its only step."""
+    return Trace("expr.py", (Step(0, product),), total_steps=1)
