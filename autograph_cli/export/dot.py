@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 
 import graphviz
 
 from autograph_cli.export.scene import Band, Box, Scene
-from autograph_cli.export.style import BANDS, EDGE, FONT, INK, LINE, PALE_INK, SMALL, SUBTITLE, TITLE, node_attributes
+from autograph_cli.export.style import BANDS, EDGE, FONT, INK, LINE, PALE_INK, SMALL, SUBTITLE, TITLE, node_attributes, text_width
 
+LEGEND_WIDTH = 300.0
+"""Points that a row of the legend may take, if the graph is narrower."""
 _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 
-def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True, **settings: str) -> str:
-    """Write the scene as DOT; `labels` are those of the edges, `settings` are attributes of the graph."""
+def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True,
+           places: Sequence[tuple[float, float]] | None = None, **settings: str) -> str:
+    """Write the scene as DOT.
+
+    `labels` are those of the edges, `places` the centres of the boxes in points, `settings` attributes of the graph.
+    """
     dot = graphviz.Digraph("autograph")
     dot.attr("graph", rankdir="TB", bgcolor="white", fontname=FONT, fontsize="11", nodesep="0.28", ranksep="0.34",
              pad="0.15", newrank="true", **settings)
@@ -25,8 +32,8 @@ def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True, **settin
     for band in scene.bands:
         dot.subgraph(_band(scene, band, tooltips))
     if not scene.bands:
-        for box in scene.boxes:
-            _node(dot, box, tooltips)
+        for number, box in enumerate(scene.boxes):
+            _node(dot, box, tooltips, None if places is None else places[number])
     _stack(dot, scene)
     for number, arrow in enumerate(scene.arrows):
         attributes = {"id": f"e{number}"}
@@ -68,11 +75,32 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
                 dot.edge(point, box.id, style="invis", weight="0")
 
 
-def _node(dot: graphviz.Digraph, box: Box, tooltips: bool) -> None:
+def _node(dot: graphviz.Digraph, box: Box, tooltips: bool, place: tuple[float, float] | None = None) -> None:
     attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
     if tooltips:
         attributes["tooltip"] = graphviz.escape(box.tooltip)
+    if place is not None:
+        attributes["pos"] = f"{place[0]:.2f},{place[1]:.2f}"
     dot.node(box.id, label=_label(box.title, box.subtitle), id=box.id, **attributes)
+
+
+def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
+    """Samples of what is in the scene, in rows below this box, as lines of DOT with their places."""
+    legend = graphviz.Digraph()
+    x, y = left, bottom - 26
+    samples = [(f"legend_{style}", words, node_attributes(style, words, size=EDGE)) for style, words in scene.legend]
+    if scene.notes:
+        notes = "   ".join(scene.notes)
+        width = f"{text_width(notes) * EDGE / 72 + 0.1:.3f}"
+        shape = {"shape": "plaintext", "width": width, "height": "0.24", "fixedsize": "true"}
+        samples.append(("legend_notes", notes, shape | {"fontcolor": PALE_INK, "fontsize": f"{EDGE}"}))
+    for key, words, attributes in samples:
+        width = float(attributes["width"]) * 72
+        if x > left and x + width > max(right, left + LEGEND_WIDTH):
+            x, y = left, y - 24
+        legend.node(key, label=_label(words), id=key, pos=f"{x + width / 2:.2f},{y:.2f}", **attributes)
+        x += width + 8
+    return "".join(legend.body)
 
 
 def _label(title: str, subtitle: str = "") -> str:

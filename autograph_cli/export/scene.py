@@ -18,7 +18,7 @@ LEGEND: dict[Style, str] = {
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
 }
-LONGEST_LABEL = 36
+LONGEST_LABEL = 44
 FAR = 4
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 

@@ -154,7 +154,9 @@ class Step:
     number: int
     graph: Graph
     derived: str = ""
-    """Why nodes of this step were made by the recorder and not by the script; empty when the script made them all."""
+    """How `double` was made, or why not; empty when the script differentiated its derivatives itself."""
+    double: Graph | None = None
+    """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
 
 
 @dataclass(frozen=True, slots=True)

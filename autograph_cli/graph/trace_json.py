@@ -45,7 +45,8 @@ def _escaped(text: str) -> str:
 
 def _step(step: Step) -> str:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
-    return f'{{"number": {step.number}{derived}, "graph": {{{_graph(step.graph)}}}}}'
+    double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
+    return f'{{"number": {step.number}{derived}, "graph": {{{_graph(step.graph)}}}{double}}}'
 
 
 def _graph(graph: Graph) -> str:
@@ -128,6 +129,8 @@ def from_json(text: str, name: str = "the trace") -> Trace:
     for step in trace.steps:
         try:
             verify(step.graph)
+            if step.double:
+                verify(step.double)
         except GraphError as error:
             raise TraceError(f"{name} is malformed: step {step.number}: {error}") from None
     return trace
@@ -255,5 +258,5 @@ _read_graph = _record(Graph, {
 })
 _read_trace = _record(Trace, {
     "script": _text, "engine": _text, "total_steps": _count, "failure": _text,
-    "steps": _list(_record(Step, {"number": _count, "graph": _read_graph, "derived": _text})),
+    "steps": _list(_record(Step, {"number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph)})),
 })

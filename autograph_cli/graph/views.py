@@ -61,11 +61,8 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
-    cut = [
-        replace(node, args=tuple(data_edges(node)), next=()) if node.order == 0 else _as_inputs(node)
-        for node in map(graph.nodes.__getitem__, kept)
-    ]
-    return _split_inputs(_take(graph, kept, chosen, cut))
+    cut = [node if node.order == 0 else _as_input(node) for node in map(graph.nodes.__getitem__, kept)]
+    return _split_inputs(_take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
@@ -99,7 +96,7 @@ def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int
 
 
 def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:
-    return _take(graph, kept, roots, [replace(graph.nodes[number], args=()) for number in kept])
+    return _take(graph, kept, roots, args_of=lambda node: ())
 
 
 def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
@@ -121,7 +118,14 @@ def _sinks(graph: Graph, wanted: Callable[[Node], bool], targets: Targets) -> li
     return [node.id for node in graph.nodes if node.kind == "operation" and wanted(node) and node.id not in led]
 
 
-def _take(graph: Graph, kept: Sequence[int], roots: Iterable[Root], nodes: Sequence[Node] | None = None) -> Graph:
+def _take(
+    graph: Graph,
+    kept: Sequence[int],
+    roots: Iterable[Root],
+    nodes: Sequence[Node] | None = None,
+    next_of: Callable[[Node], Iterable[Edge | None]] = lambda node: node.next,
+    args_of: Targets = lambda node: node.args,
+) -> Graph:
     """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
     new = {old: number for number, old in enumerate(kept)}
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
@@ -130,21 +134,18 @@ def _take(graph: Graph, kept: Sequence[int], roots: Iterable[Root], nodes: Seque
     def moved(edge: Edge | None) -> Edge | None:
         return None if edge is None or edge.node not in new else Edge(new[edge.node], edge.nr)
 
-    def all_moved(edges: Iterable[Edge | None]) -> tuple[Edge, ...]:
-        return tuple(edge for edge in map(moved, edges) if edge is not None)
+    def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        return tuple([Edge(new[edge.node], edge.nr) for edge in edges if edge.node in new])
 
     return Graph(
-        nodes=tuple(
-            replace(
-                node,
-                id=number,
-                next=tuple(map(moved, node.next)),
-                args=all_moved(node.args),
-                parent=None if node.parent is None else new.get(node.parent),
-                pass_id=None if node.pass_id is None else passes[node.pass_id],
+        nodes=tuple([
+            Node(
+                number, node.kind, node.name, node.op, node.outputs, tuple(map(moved, next_of(node))),
+                all_moved(args_of(node)), node.order, None if node.parent is None else new.get(node.parent),
+                None if node.pass_id is None else passes[node.pass_id], node.source, node.module, node.saved,
             )
             for number, node in enumerate(nodes)
-        ),
+        ]),
         roots=tuple(replace(root, node=new[root.node]) for root in roots),
         passes=tuple(
             replace(
@@ -158,7 +159,7 @@ def _take(graph: Graph, kept: Sequence[int], roots: Iterable[Root], nodes: Seque
     )
 
 
-def _as_inputs(node: Node) -> Node:
+def _as_input(node: Node) -> Node:
     return replace(node, kind="input", name="Input", op="", next=(), args=(), order=0, parent=None, pass_id=None, saved=())
 
 

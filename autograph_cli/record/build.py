@@ -8,7 +8,7 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
-from autograph_cli.record.sites import Sources, place_of
+from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
 
@@ -92,7 +92,7 @@ class _Builder:
                 continue
             site = row.code, row.offset
             assignment = self.sources.assignment(site)
-            names = () if assignment is None else assignment.names_at(place_of(site))
+            names = () if assignment is None else assignment.names_at(end_of(site))
             if names:
                 last[id(assignment), names] = row
         return {
@@ -123,8 +123,7 @@ def describe(row: Row) -> tuple[Kind, str, str]:
     if row.cls is AccumulateGrad:
         return "leaf", name, ""
     operation = row.cls.operation
-    op: str = name.partition("Backward")[0] if operation is None else operation.name
-    return "operation", name, f"{op}_" if row.inplace and not op.endswith("_") else op
+    return "operation", name, row.op or (name.removesuffix("Backward") if operation is None else operation.name)
 
 
 def types_of(row: Row) -> list[TensorType]:
@@ -134,5 +133,7 @@ def types_of(row: Row) -> list[TensorType]:
 
 
 def _type(like: Any) -> TensorType:
+    if like is None:  # an output of a custom Function that is no tensor
+        return TensorType("object", ())
     shape, dtype = shape_dtype(like)
     return TensorType(dtype.name, tuple(shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -13,10 +14,11 @@ import numpy as np
 from autograph_cli.graph import Graph
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.saved import bytes_kept, collect
-from autograph_cli.record.sites import USER, Sources, kind_of
+from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.backward import grad
 from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed
+from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
 
@@ -95,7 +97,7 @@ def _check(node: Node, custom: bool) -> None:
 def is_custom(cls: type[Node]) -> bool:
     """Whether the backward of these nodes is code of the script."""
     function = getattr(cls, "_forward_cls", None)
-    return function is not None and kind_of(function.backward.__code__.co_filename) == USER
+    return function is not None and not function.__module__.startswith("autograph_cli.torch")
 
 
 @contextlib.contextmanager
@@ -105,7 +107,6 @@ def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
     before = S.observer, S.special, {name: getattr(L, name) for name in modes}
     extras = [(node, node.extra) for node in nodes if node.extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
-    state = np.random.get_state()
     quiet = io.StringIO()
     try:
         S.observer, S.special = observer, 0
@@ -129,7 +130,20 @@ def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
             node.extra = extra
         for meta, hooks in metas:
             meta.hooks = hooks
-        np.random.set_state(state)
+
+
+@contextlib.contextmanager
+def _same_random_numbers() -> Iterator[None]:
+    """Put back every generator that code of the script may have drawn from."""
+    ours = functions.get("get_rng_state"), functions.get("set_rng_state")
+    before = random.getstate(), np.random.get_state(), ours[0]() if ours[0] else None
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+        if ours[1]:
+            ours[1](before[2])
 
 
 def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:

@@ -41,8 +41,9 @@ def _kept(node: Node, storages: dict[int, int], start: int) -> Iterator[Saved]:
 
 def named_items(node: Node) -> Iterator[tuple[str, Any]]:
     """What a node keeps, each under PyTorch's name; of a list, each item."""
-    for name, item in zip(node.saved_names, node.saved or (), strict=False):
-        label = _saved_attribute(name)
+    items = node.saved or ()
+    labels = map(_saved_attribute, node.saved_names) if node.saved_names else map("saved_tensors[{}]".format, range(len(items)))
+    for label, item in zip(labels, items, strict=False):
         if isinstance(item, (tuple, list)) and any(hasattr(part, "_raw") for part in item):
             yield from ((f"{label}[{place}]", part) for place, part in enumerate(item))
         else:

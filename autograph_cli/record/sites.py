@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import os
 import sys
@@ -100,14 +101,12 @@ def line_of(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
-def place_of(site: Site) -> Place | None:
-    """The line and the column where the expression at a site starts; None where Python does not keep it."""
+def end_of(site: Site) -> Place | None:
+    """The line and the column where the expression at a site ends; None where Python (before 3.11) does not keep it."""
     code, offset = site
-    if not hasattr(code, "co_positions"):
-        return None
-    for place, (line, _, column, _) in enumerate(code.co_positions()):
-        if place == offset // 2:
-            return None if line is None or column is None else (line, column)
+    if hasattr(code, "co_positions"):
+        _, line, _, column = next(itertools.islice(code.co_positions(), offset // 2, None))
+        return None if line is None or column is None else (line, column)
     return None
 
 
@@ -116,26 +115,29 @@ Place = tuple[int, int]
 
 
 class Assignment:
-    """What a statement binds: names, and the part of the source that they are bound to."""
+    """What a statement binds: names, and the expressions that they are bound to."""
 
     __slots__ = ("parts",)
 
-    def __init__(self, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
-        self.parts: list[tuple[tuple[str | None, ...], Place, Place]] = []
+    def __init__(self, target: ast.expr, value: ast.expr) -> None:
+        self.parts: list[tuple[tuple[str | None, ...], ast.expr]] = []
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs: list[tuple[ast.expr, ast.expr | ast.stmt]] = list(zip(target.elts, value.elts, strict=True))
+            pairs = list(zip(target.elts, value.elts, strict=True))
         else:
-            pairs = [(target, statement)]
+            pairs = [(target, value)]
         for names, part in pairs:
             several = names.elts if isinstance(names, (ast.Tuple, ast.List)) else [names]
-            end = part.end_lineno or part.lineno, part.end_col_offset or 0
-            self.parts.append((tuple(map(_name, several)), (part.lineno, part.col_offset), end))
+            self.parts.append((tuple(map(_name, several)), part))
 
-    def names_at(self, where: Place | None) -> tuple[str | None, ...]:
-        """The names that what is made at this place is bound to, one for each output of a node."""
-        if where is None:
-            return self.parts[0][0] if len(self.parts) == 1 else ()
-        return next((names for names, start, end in self.parts if start <= where < end), ())
+    def names_at(self, end: Place | None) -> tuple[str | None, ...]:
+        """The names of the value whose expression ends here, one for each output of a node.
+
+        Without columns only a calculation is sure to be what its line made last.
+        """
+        if end is None:
+            ((names, value), *more) = self.parts
+            return names if not more and isinstance(value, (ast.BinOp, ast.UnaryOp)) else ()
+        return next((names for names, value in self.parts if end == (value.end_lineno, value.end_col_offset)), ())
 
 
 def _name(target: ast.expr) -> str | None:
@@ -151,9 +153,9 @@ def _assignments(filename: str) -> dict[int, Assignment]:
     found: dict[int, Assignment] = {}
     for statement in ast.walk(tree):
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            made = Assignment(statement, statement.targets[0], statement.value)
+            made = Assignment(statement.targets[0], statement.value)
         elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
-            made = Assignment(statement, statement.target, statement.value)
+            made = Assignment(statement.target, statement.value)
         else:
             continue
         for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):

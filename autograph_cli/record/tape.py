@@ -68,7 +68,8 @@ class Row(NamedTuple):
     made_by: PassRow | None = None
     code: CodeType | None = None
     offset: int = 0
-    inplace: bool = False
+    op: str = ""
+    """The operation's name where the class does not tell it: of changes in place."""
 
     @property
     def order(self) -> int:
@@ -152,7 +153,8 @@ class Tape:
 
     def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
         """A node was made: the observer's most frequent event."""
-        rows, following = self.rows, []
+        rows = self.rows
+        following: list[Output | None] = []
         for edge in node.edges:
             if edge is None:
                 following.append(None)
@@ -161,29 +163,36 @@ class Tape:
             if key not in rows:
                 self.meet(edge[0])
             following.append((key, edge[1]) if edge[1] else key)
-        cls = node.__class__
-        if cls is CopySlices:
-            rows.pop(node.saved[0].seq, None)  # the change itself is part of this node
+        args: list[Output] = []
+        op = ""
+        for x in inputs:
+            if isinstance(x, Tensor):
+                self.take(x, args)
+                if outputs and x is outputs[0]:
+                    op = self.in_place(node)
+            elif x.__class__ is tuple or x.__class__ is list:
+                for item in x:
+                    if isinstance(item, Tensor):
+                        self.take(item, args)
+        if op and node.seq in map(key_of, args):  # the tensor has its new history already
             args = [output for output in following if output is not None]
-        else:
-            args = []
-            for x in inputs:
-                if isinstance(x, Tensor):
-                    self.take(x, args)
-                elif x.__class__ is tuple or x.__class__ is list:
-                    for item in x:
-                        if isinstance(item, Tensor):
-                            self.take(item, args)
         passes = self.running.passes
         current = L.current
         code, offset = self.site(passes)
         self.count = number = self.count + 1
         rows[node.seq] = _row(Row, (
-            number, weakref.ref(node), cls, node.like, tuple(following), tuple(args), None if current is None else current.seq,
-            passes[-1] if passes else None, code, offset, any([x is outputs[0] for x in inputs]),
+            number, weakref.ref(node), node.__class__, node.like, tuple(following), tuple(args), None if current is None else current.seq,
+            passes[-1] if passes else None, code, offset, op,
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
+
+    def in_place(self, node: Node) -> str:
+        """What changed a tensor in place; a change of a view and the node that it puts into its base's history are one."""
+        if isinstance(node, CopySlices):
+            node = node.function()
+            self.rows.pop(node.seq, None)
+        return "" if node.operation is None else f"{node.operation.name.rstrip('_')}_"
 
     def site(self, passes: list[PassRow]) -> tuple[CodeType | None, int]:
         """The user's line that is running; inside a backward pass, where that was called."""
@@ -212,7 +221,7 @@ class Tape:
         """Which output a tensor is, if it is one, or a leaf or an input that was met."""
         edge = tensor._edge
         if edge.__class__ is View:
-            fresh = edge.edge is not None and tensor._version is not None and tensor._version[0] == edge.version
+            fresh = edge.edge is not None and tensor._counter is not None and tensor._counter[0] == edge.version
             edge = edge.edge if fresh else None
         if edge is LEAF:
             meta = tensor._meta
@@ -221,7 +230,7 @@ class Tape:
         if edge is None:
             held = self.held.get(id(tensor))
             return held[1] if held is not None and held[0]() is tensor else None
-        key = edge[0].seq
+        key: int = edge[0].seq
         if key not in self.rows:
             self.meet(edge[0])
         return (key, edge[1]) if edge[1] else key

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,18 +18,12 @@ from .tensor import Tensor, make
 _by_sequence = attrgetter("seq")
 
 
-class GradientEdge:
+class GradientEdge(NamedTuple):
     """A gradient's place in the graph: a node and the number of its output."""
 
-    __slots__ = ("node", "ownership_token", "output_nr")
-
-    def __init__(self, node: Node, output_nr: int) -> None:
-        self.node = node
-        self.output_nr = output_nr
-        self.ownership_token = None
-
-    def __iter__(self) -> Any:
-        return iter((self.node, self.output_nr))
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
 
 
 # ---------------------------------------------------------------- the two entrances
@@ -189,14 +182,14 @@ class Pass:
         order = self._collect(edges)
         if self.call.inputs is not None:
             self._restrict(order)
-        outer, mode = L.current, L.grad
-        L.grad = self.recorded
+        outer, mode, walk = L.current, L.grad, L.walk
+        L.grad, L.walk = self.recorded, self
         try:
             for edge, given in zip(edges, grads, strict=True):
                 self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
             self._walk(order)
         finally:
-            L.current, L.grad = outer, mode
+            L.current, L.grad, L.walk = outer, mode, walk
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
 
     def _prepare_captures(self) -> None:
@@ -250,6 +243,7 @@ class Pass:
     def _walk(self, order: list[Node]) -> None:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, general.kernels()
+        ndarray = np.ndarray
         plain = not (self.recorded or S.observer is not None or L.anomaly)
         for node in order:
             g = pending.pop(node)
@@ -277,7 +271,7 @@ class Pass:
                     continue
                 if plain:
                     like = target.like
-                    if g.__class__ is not like and (g.__class__ is not np.ndarray or (g.shape, g.dtype) != like):
+                    if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
                         g = fit(g, like[edge[1]] if target.multiple else like, node)
                 if target.multiple:
                     self._deliver(target, edge[1], g)
@@ -288,6 +282,12 @@ class Pass:
                     leaves[target] -= 1
                     if not leaves[target]:
                         self._finish_leaf(target, pending.pop(target))
+
+    def awaits(self, node: Node) -> bool:
+        """Whether `node` will still run, or its gradient still be kept, in this pass."""
+        if self.only is not None and node not in self.only and node not in self.captures:
+            return False
+        return node in self.pending or self.leaves.get(node, 0) > 0
 
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
@@ -529,29 +529,20 @@ def _invalid(node: Node, got: tuple[int, ...], wanted: tuple[int, ...]) -> Runti
 
 
 def accumulate(variable: Tensor, g: Any) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, taken over or copied where there is none."""
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may hold it)."""
     meta = variable.meta()
     have = meta.grad
     if have is None:
-        own = g if isinstance(g, np.generic) or _is_ours_alone(g) else g.copy()
-        meta.grad = make(own)
+        meta.grad = make(g if isinstance(g, np.generic) else g.copy())
         return
     if isinstance(have._raw, np.generic):
         have._raw = have._raw + g
     else:
         have._raw += g
-    if have._version is not None:
-        have._version[0] += 1
+    if have._counter is not None:
+        have._counter[0] += 1
     else:
-        have._version = [1]
-
-
-def _is_ours_alone(g: Any) -> bool:
-    # Held here, by `accumulate` and by `_deliver_leaf` and `_finish_leaf`: nobody else can see or change it.
-    return g.base is None and g.flags.owndata and sys.getrefcount(g) <= _OWN_REFERENCES
-
-
-_OWN_REFERENCES = 0
+        have._counter = [1]
 
 
 def accumulate_recorded(variable: Tensor, g: Tensor) -> None:

@@ -43,8 +43,9 @@ def _bind(op: Operation) -> Callable[..., Any]:
 
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
+        "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
-        "generic": np.generic, "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
+        "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
         "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "materialize": materialize, "unpack": unpack, "check_version": check_version,
@@ -57,10 +58,10 @@ def _scope(op: Operation) -> dict[str, Any]:
 
 def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
-    if tensor._version[0]:  # type: ignore[index]
+    if tensor._counter[0]:  # type: ignore[index]
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions
-        extra.versions[index] = tensor._version[0]  # type: ignore[index]
+        extra.versions[index] = tensor._counter[0]  # type: ignore[index]
 
 
 def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
@@ -106,6 +107,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
     tensors = op.tensors
     every = [_argument(p) for p in op.schema.parameters]
     raws = {p.name: f"raw_{p.name}" for p in tensors}
+    call = f"kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})"
     lines = [
         f"def run({_signature(op)}):",
         *_general_way(op, operator),
@@ -117,10 +119,10 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
-        f"    raw = kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})",
+        f"    raw = {op.inline.format(**raws, kernel=call)}" if op.inline else f"    raw = {call}",
         "    made = new(Tensor)",
         "    made._raw = raw",
-        "    made._version = None",
+        "    made._counter = None",
         "    made._meta = None",
     ]
     no_edge = " and ".join(f"edge{i} is None" for i in range(len(op.inputs))) or "True"
@@ -152,7 +154,9 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
     lines = []
     if op.promotes and len(names) == 2:
         a, b = names
-        lines += [f"    if {a}.dtype is not {b}.dtype:", f"        {a}, {b} = promote_pair({a}, {b})"]
+        # Two NumPy scalars of one class have one dtype; asking a class is cheaper than asking a dtype.
+        differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
+        lines += [f"    if {differ}:", f"        {a}, {b} = promote_pair({a}, {b})"]
     elif op.promotes:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]
@@ -176,12 +180,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
     lines += [f"    if {none}:", "        made._edge = None", f"        {hang}", "        return made"]
     if "result" in op.saved_names:
-        lines += ["    made._version = [0]"]
+        lines += ["    made._counter = [0]"]
     lines += [
         "    node = new(NODE)",
         f"    node.edges = ({', '.join(edges)},)",
         "    node.extra = None",
-        "    node.like = raw.__class__ if isinstance(raw, generic) else (raw.shape, raw.dtype)",
+        f"    node.like = {_like(op)}",
         "    node.seq = next_sequence_nr()",
         f"    node.saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
@@ -194,10 +198,18 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     return lines
 
 
+def _like(op: Operation) -> str:
+    made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
+    if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
+        # A function of one tensor, element by element: the result is like its input.
+        return f"edge0[0].like if not edge0[0].multiple else {made}"
+    return made
+
+
 def _saved(op: Operation, name: str) -> str:
     parameter = next((p for p in op.schema.parameters if p.name == name), None)
     if name in op.schema.outputs:
-        return f"SavedResult(raw, made._version) if {_wanted(op, name)} else None"
+        return f"SavedResult(raw, made._counter) if {_wanted(op, name)} else None"
     if parameter is not None and parameter.is_tensor:
         return f"{_argument(parameter)} if {_wanted(op, name)} else None"
     if parameter is not None:
@@ -225,7 +237,7 @@ def _expectations(op: Operation) -> list[str]:
         if parameter is not None:
             shown = _argument(parameter)
             guard = f"{shown} is not None and " if parameter.type == "Tensor?" else ""
-            lines += [f"    if {guard}{shown}._version is not None:", f"        expect(node, {index}, {shown})"]
+            lines += [f"    if {guard}{shown}._counter is not None:", f"        expect(node, {index}, {shown})"]
     return lines
 
 
@@ -293,7 +305,7 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     if optional:
-        return [f"if saved[{index}] is not None and saved[{index}]._version is not None:", f"    check_version(node, {index})"], (
+        return [f"if saved[{index}] is not None and saved[{index}]._counter is not None:", f"    check_version(node, {index})"], (
             f"(None if saved[{index}] is None else saved[{index}]._raw)"
         )
-    return [f"if saved[{index}]._version is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"
+    return [f"if saved[{index}]._counter is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"

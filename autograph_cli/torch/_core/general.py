@@ -84,8 +84,10 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
     """Two raw arrays cast to their common dtype."""
+    if a.dtype is b.dtype:
+        return a, b
     common = dtypes.result_dtype(a, b)
-    return (a if a.dtype == common else a.astype(common)), (b if b.dtype == common else b.astype(common))
+    return (a if a.dtype is common else a.astype(common)), (b if b.dtype is common else b.astype(common))
 
 
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
@@ -238,8 +240,8 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             items.append(None)
         elif name in op.schema.outputs:
             output = outputs[op.schema.outputs.index(name)]
-            output._version = [0] if output._version is None else output._version
-            items.append(SavedResult(output._raw, output._version))
+            output._counter = [0] if output._counter is None else output._counter
+            items.append(SavedResult(output._raw, output._counter))
         elif name in given:
             x = given[name]
             items.append(SavedList(x) if isinstance(x, (tuple, list)) and op.is_tensor(name) else x)

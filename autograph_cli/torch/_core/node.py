@@ -240,6 +240,11 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if edge is None or edge.__class__ is tuple:
         return edge
     if edge is LEAF:
+        meta = tensor._meta
+        if meta is not None and meta.accumulator is not None:
+            node = meta.accumulator()
+            if node is not None:
+                return node, 0
         return accumulator(tensor), 0
     from .views import view_edge
 
@@ -267,11 +272,11 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 class SavedResult:
     """An output saved by its own node: the array without the tensor, so that no cycle arises."""
 
-    __slots__ = ("_raw", "_version")
+    __slots__ = ("_raw", "_counter")
 
     def __init__(self, raw: Any, version: list[int]) -> None:
         self._raw = raw
-        self._version = version
+        self._counter = version
 
 
 class SavedList:
@@ -281,13 +286,13 @@ class SavedList:
 
     def __init__(self, items: Any) -> None:
         self._items = list(items)
-        self._versions = [0 if t is None or t._version is None else t._version[0] for t in self._items]
+        self._versions = [0 if t is None or t._counter is None else t._counter[0] for t in self._items]
 
     def tensors(self) -> list[Any]:
         """The tensors; PyTorch's error if one was changed in place since."""
         for t, expected in zip(self._items, self._versions, strict=True):
-            if t is not None and t._version is not None and t._version[0] != expected:
-                raise version_error(t._raw, "", t._version[0], expected)
+            if t is not None and t._counter is not None and t._counter[0] != expected:
+                raise version_error(t._raw, "", t._counter[0], expected)
         return self._items
 
     def raws(self) -> list[Any]:
@@ -298,13 +303,13 @@ class SavedList:
 class Packed:
     """A saved tensor that `saved_tensors_hooks` took over."""
 
-    __slots__ = ("_version", "edge", "packed", "unpack")
+    __slots__ = ("_counter", "edge", "packed", "unpack")
 
     def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any) -> None:
         self.packed = packed
         self.unpack = unpack
         self.edge = edge
-        self._version = None
+        self._counter = None
 
     def tensor(self) -> Tensor:
         found = self.unpack(self.packed)
@@ -324,11 +329,11 @@ def freed() -> RuntimeError:
 def check_version(node: Node, index: int) -> None:
     """Raise PyTorch's error if the tensor saved at `index` was changed in place since."""
     item = node.saved[index]
-    if item._version is None:
+    if item._counter is None:
         return
     versions = node.extra.versions if node.extra is not None else None
     expected = versions.get(index, 0) if versions else 0
-    now = item._version[0]
+    now = item._counter[0]
     if now == expected:
         return
     raise version_error(item._raw, _origin(node, index), now, expected)
@@ -384,7 +389,7 @@ def unpack(node: Node, index: int) -> Any:
     if item.__class__ is SavedResult:
         number = node.saved_results[index]
         tensor = make(item._raw, (node, number) if number in node.differentiable else None)
-        tensor._version = item._version
+        tensor._counter = item._counter
         return tensor
     position = node.saved_edges[index]
     if position is None or item._edge is LEAF:
@@ -404,7 +409,7 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     if edge is not None and edge[0].__class__ is AccumulateGrad and edge[0].variable is tensor:
         return tensor
     alias = make(tensor._raw, edge)
-    alias._version = tensor._version
+    alias._counter = tensor._counter
     return alias
 
 
@@ -413,9 +418,9 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     if L.saved_hooks:
         return tuple(_pack(node, item) for item in items)
     versions = {
-        i: item._version[0]
+        i: item._counter[0]
         for i, item in enumerate(items)
-        if getattr(item, "_version", None) is not None and item._version[0]
+        if getattr(item, "_counter", None) is not None and item._counter[0]
     }
     if versions:
         extra_of(node).versions = versions

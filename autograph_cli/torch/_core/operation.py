@@ -63,7 +63,7 @@ class Operation:
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
-        self.result_type: Any = flags.get("result_type")
+        self.inline: str = flags.get("inline", "")
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
@@ -143,7 +143,7 @@ def _saved_property(index: int) -> property:
         if node.saved is None:
             raise freed()
         item = node.saved[index]
-        if isinstance(item, Tensor) or hasattr(item, "_version"):
+        if isinstance(item, Tensor) or hasattr(item, "_counter"):
             return unpack(node, index)
         return item
 
@@ -191,6 +191,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
     `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
     flags = {k: options.pop(k) for k in _FLAGS if k in options}
@@ -214,7 +215,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "floating", "view", "nondifferentiable", "list_result", "result_type")
+_FLAGS = ("promotes", "floating", "view", "nondifferentiable", "list_result", "inline")
 
 
 def parameter_default(parameter: Parameter) -> bool:

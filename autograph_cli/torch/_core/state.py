@@ -61,6 +61,8 @@ class Local(threading.local):
     inference: bool = False
     current: Node | None = None
     """The node whose backward is running."""
+    walk: Any = None
+    """The backward pass that is running (a `Pass` of backward.py)."""
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None

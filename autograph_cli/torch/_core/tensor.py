@@ -37,13 +37,13 @@ class Tensor:
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_edge", "_meta", "_raw", "_version")
+    __slots__ = ("__dict__", "__weakref__", "_edge", "_meta", "_raw", "_counter")
 
     _raw: Any
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
     _edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
-    _version: list[int] | None
+    _counter: list[int] | None
     """Counts in-place changes; shared with views; None while nobody counts."""
     _meta: TensorMeta | None
 
@@ -86,6 +86,11 @@ class Tensor:
     is_cpu = property(lambda self: True)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was changed in place."""
+        return 0 if self._counter is None else self._counter[0]
 
     @property
     def name(self) -> str | None:
@@ -269,7 +274,7 @@ def make(raw: Any, edge: Any = None) -> Tensor:
     tensor: Tensor = new(Tensor)
     tensor._raw = raw
     tensor._edge = edge
-    tensor._version = None
+    tensor._counter = None
     tensor._meta = None
     return tensor
 

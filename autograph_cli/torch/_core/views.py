@@ -25,22 +25,22 @@ def materialize(tensor: Tensor) -> Any:
 
 def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
-    if tensor._version is None:
-        tensor._version = [0]
-    return tensor._version
+    if tensor._counter is None:
+        tensor._counter = [0]
+    return tensor._counter
 
 
 def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False) -> Tensor:
     """Make `out`, which shares the memory of `source`, a differentiable view with the given edge."""
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
-    out._version = counter(base)
+    out._counter = counter(base)
     if L.inference:
         return inference_result(out)
     creation = MULTIPLE if multiple else "" if L.grad else NO_GRAD
     if seen.__class__ is View and not creation:
         creation = seen.creation
-    out._edge = View(base, edge, out._version[0], creation)
+    out._edge = View(base, edge, out._counter[0], creation)
     return out
 
 
@@ -51,7 +51,7 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
     alias = make(materialize(tensor))
     if counts:
-        alias._version = counter(tensor)
+        alias._counter = counter(tensor)
     if tensor.is_inference():
         alias.meta().inference = True
     return alias
@@ -94,7 +94,7 @@ def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) 
 def view_edge(tensor: Tensor) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history."""
     view: View = tensor._edge
-    version = tensor._version[0]  # type: ignore[index]
+    version = tensor._counter[0]  # type: ignore[index]
     if view.version == version:
         return view.edge
     base_edge = edge_of(view.base)
@@ -259,7 +259,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     write(target, result)
     if wants:
         out = make(target._raw)
-        out._version = counter(target)
+        out._counter = counter(target)
         node = general.attach(op, args, [out], edges)
         if S.observer is not None:
             S.observer.created(node, args, (target,))

@@ -237,9 +237,11 @@ class Pointwise:
         return a
 
     def cast(self, a: Any, dtype: Any) -> Any:
-        if a.dtype.kind == "c" and np.dtype(dtype).kind in "fiu":
+        if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
         return a.astype(dtype)
+
+    _to_copy = cast
 
     def clone(self, a: Any) -> Any:
         return a if isinstance(a, np.generic) else a.copy("K")

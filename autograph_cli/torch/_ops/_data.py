@@ -26,6 +26,8 @@ def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         known = supported(data)
         return cast(np.array(data, known), dtype or known)[()]
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape: list[int] = []
     flat = _flatten(data, shape)
     if dtype is None:
@@ -91,11 +93,10 @@ def _flatten(data: Any, shape: list[int]) -> list[Any]:
 
 
 def _warn_slow() -> None:
-    warnings.warn(
+    warn_once(
         "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
         "numpy.ndarray with numpy.array() before converting to a tensor.",
-        UserWarning,
-        stacklevel=2,
+        stacklevel=6,
     )
 
 
@@ -167,6 +168,8 @@ def _number(x: Tensor) -> Any:
         if dtypes.CATEGORY[x._raw.dtype] <= dtypes.INTEGRAL:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         raise ValueError("only one element tensors can be converted to Python scalars")
+    if x.requires_grad:
+        warn_scalar()
     return x._raw.item()
 
 
@@ -183,7 +186,7 @@ def _check_kinds(flat: Sequence[Any], dtype: np.dtype[Any]) -> None:
         if issubclass(kind, (bool, int, float)) or (issubclass(kind, complex) and category in (dtypes.BOOLEAN, dtypes.COMPLEX)):
             continue
         if issubclass(kind, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+            raise ValueError(f"too many dimensions '{kind.__name__}'")
         if category in _WANTED and not hasattr(kind, "__index__") and not hasattr(kind, "__float__"):
             raise TypeError(_WANTED[category].format(kind.__name__))
         if issubclass(kind, complex):
@@ -217,3 +220,22 @@ def _whole(x: Any, dtype: np.dtype[Any]) -> int:
 
 def _overflow(dtype: np.dtype[Any]) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtypes.FROM_NUMPY[dtype].name} without overflow")
+
+
+_said: set[str] = set()
+
+
+def warn_once(message: str, stacklevel: int) -> None:
+    """A UserWarning that one process gives once."""
+    if message not in _said:
+        _said.add(message)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def warn_scalar() -> None:
+    """Say that a number is taken out of a tensor that requires a gradient."""
+    warn_once(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+        "Consider using tensor.detach() first.",
+        stacklevel=4,
+    )

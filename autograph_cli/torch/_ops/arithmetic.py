@@ -15,7 +15,7 @@ def scaled(f: Any, grad: Any, alpha: Any) -> Any:
 
 
 add = operation(
-    "add(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    "add(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True, inline="{self} + {other} if alpha == 1 else {kernel}",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )  # fmt: skip
@@ -25,7 +25,7 @@ sub = operation(
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )  # fmt: skip
 mul = operation(
-    "mul(Tensor self, Tensor other)", promotes=True,
+    "mul(Tensor self, Tensor other)", promotes=True, inline="{self} * {other}",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )  # fmt: skip

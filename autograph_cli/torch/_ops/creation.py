@@ -20,10 +20,14 @@ from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here
 
 
 def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
-    """The NumPy dtype for a `dtype=` argument; `otherwise`, or else the default dtype, for None."""
+    """The NumPy dtype for a `dtype=` argument; `otherwise`, or else the default dtype, for None.
+
+    Python's float and complex are those of 64 bits here, whatever the default dtype.
+    """
     if dtype is None:
         return S.default_dtype if otherwise is None else otherwise
-    return dtypes.numpy_dtype(dtype)
+    wide = {float: dtypes.float64, complex: dtypes.complex128}.get(dtype, dtype)
+    return dtypes.numpy_dtype(wide)
 
 
 def placed(name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None) -> Any:
@@ -53,7 +57,7 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     """A shape from `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`; TypeError or RuntimeError where it is none."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
-        single = True
+        single = False
     elif not given and size is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     else:
@@ -61,9 +65,11 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
         given = given if size is None else tuple(size)
     for place, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
-            raise _bad_length(name, n, place, single)
+            raise _bad_length(name, n, place, single, len(given))
     found = tuple(n if n.__class__ is int else int(n) for n in given)
     if any(n < 0 for n in found):
+        if name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         negative = next(n for n in found if n < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(found)}")
     return found
@@ -75,10 +81,13 @@ def _is_length(n: Any) -> bool:
     return not isinstance(n, bool) and hasattr(n, "__index__")
 
 
-def _bad_length(name: str, n: Any, place: int, single: bool) -> TypeError:
+def _bad_length(name: str, n: Any, place: int, single: bool, count: int) -> TypeError:
     kind = type(n).__name__
-    if single and place == 0:
-        return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+    if place == 0 and count > 1:
+        return TypeError(f"{name}() takes 1 positional argument but {count} were given")
+    if place == 0:
+        found = f"not {kind}" if single else f"but found element of type {kind} at pos 0"
+        return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
     return TypeError(
         f"{name}(): argument 'size' failed to unpack the object at pos {place + 1} with error "
         f'"type must be tuple of ints,but got {kind}"'

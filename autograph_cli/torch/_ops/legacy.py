@@ -30,7 +30,7 @@ def instance(cls: Any, raw: Any) -> Any:
     """A tensor of a given class over `raw`, outside the graph."""
     made = new(cls)
     made._raw = raw
-    made._edge = made._version = made._meta = None
+    made._edge = made._counter = made._meta = None
     return made
 
 
@@ -73,6 +73,9 @@ class tensortype(type):
             devices.check(device)
         made: Tensor = instance(Tensor, legacy_raw(args, cls.dtype.numpy))
         return made
+
+
+tensortype.__module__ = "torch"
 
 
 def _typed(dtype: dtypes.dtype) -> Any:
@@ -124,7 +127,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
     made = instance(cls, self._raw)
-    made._edge, made._version = self._edge, self._version
+    made._edge, made._counter = self._edge, self._counter
     return made
 
 

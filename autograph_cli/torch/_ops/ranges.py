@@ -18,7 +18,7 @@ from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor
 from ._data import cast
-from .creation import finish, number, placed, target_dtype
+from .creation import finish, number, placed
 
 REGISTER = 32
 """Bytes."""
@@ -39,8 +39,8 @@ def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: An
         wanted = S.default_dtype if any(isinstance(x, float) for x in (start, end, step)) else np.dtype(np.int64)
     _require_real("arange_cpu", wanted)
     _check_steps(start, end, step)
-    if wanted.kind in "iu":
-        start, step = int(start), int(step)
+    if wanted == np.int64:
+        start, end, step = int(start), int(end), int(step)
         if not step:
             raise ValueError("step must be nonzero")
     whole = all(isinstance(x, int) for x in (start, end, step))
@@ -161,7 +161,7 @@ def _count(steps: Any) -> int:
 
 
 def _default_of(*bounds: Any) -> np.dtype[Any]:
-    return target_dtype(complex if any(isinstance(x, complex) for x in bounds) else None)
+    return dtypes.complex_default() if any(isinstance(x, complex) for x in bounds) else S.default_dtype
 
 
 # ---------------------------------------------------------------- values
@@ -170,7 +170,7 @@ def _default_of(*bounds: Any) -> np.dtype[Any]:
 def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
     """start + step * i, as PyTorch rounds it."""
     if dtype.kind in "iu":
-        return (start + step * np.arange(count, dtype=np.int64)).astype(dtype)
+        return (int(start) + int(step) * np.arange(count, dtype=np.int64)).astype(dtype)
     i = np.arange(count, dtype=np.float64)
     exact = cast(multiply_add(i, float(step), float(start)), dtype)
     lanes = REGISTER // dtype.itemsize

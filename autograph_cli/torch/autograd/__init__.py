@@ -7,12 +7,11 @@ from . import anomaly_mode, function, functional, grad_mode, graph, profiler, va
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
 __all__ = [
     "Function",
-    "GradcheckError",
     "Variable",
     "anomaly_mode",
     "backward",

@@ -49,7 +49,8 @@ class detect_anomaly:
         self.prev = self.prev_check_nan = False
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
             UserWarning,
             stacklevel=2,
         )

@@ -1,4 +1,5 @@
-"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node itself."""
+"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node "
+"itself."""
 
 from __future__ import annotations
 
@@ -12,7 +13,20 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.general import annotate
-from .._core.node import LEAF, Edge, Node, NodeType, SavedResult, View, edge_of, freed, like_of, save, shape_dtype, unpack
+from .._core.node import (
+    LEAF,
+    Edge,
+    Node,
+    NodeType,
+    SavedResult,
+    View,
+    edge_of,
+    freed,
+    like_of,
+    save,
+    shape_dtype,
+    unpack,
+)
 from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
@@ -27,7 +41,7 @@ class FunctionCtx:
     to_save: Any
     dirty_tensors: Any
     non_differentiable: Any
-    materialize_grads: bool
+    materialize_grads: Any
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `backward`, which finds them in `ctx.saved_tensors`; a second call replaces the first."""
@@ -46,7 +60,9 @@ class FunctionCtx:
         self.materialize_grads = value
 
     def save_for_forward(self, *_: Any) -> None:
-        raise NotImplementedError("save_for_forward: forward-mode differentiation is not available in autograph's engine")
+        raise NotImplementedError(
+            "save_for_forward: forward-mode differentiation is not available in autograph's engine"
+        )
 
 
 class BackwardCFunction(FunctionCtx, Node):
@@ -113,8 +129,8 @@ class BackwardCFunction(FunctionCtx, Node):
         for i, (g, is_tensor) in enumerate(zip(given, places, strict=False)):
             if not is_tensor and g is not None:
                 raise RuntimeError(
-                    f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
-                    "forward input was not a Variable"
+                    f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                    "corresponding forward input was not a Variable"
                 )
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
@@ -162,16 +178,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *_: Any, **__: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
-            "them on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -188,8 +206,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradient of each argument, given those of the outputs; None where there is none."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
         )
 
     vjp = backward
@@ -199,8 +217,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if own_backward and own_vjp:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
-                "of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
             )
         return cls.vjp if own_vjp else cls.backward
 
@@ -231,7 +249,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return _finish(node, args, result, record)
 
 
-def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], apart: bool) -> tuple[Any, ...]:
+def _positional(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], apart: bool
+) -> tuple[Any, ...]:
     """All arguments in the order of `forward`'s parameters; with `setup_context`, the defaults as well."""
     if apart:
         bound = inspect.signature(forward).bind(*args, **kwargs)
@@ -264,7 +284,9 @@ _ENGINE_NAMES = ("operation", "multiple", "takes_none", "saved_names")
 def _check_ctx(node: BackwardCFunction) -> None:
     taken = [n for n in _ENGINE_SLOTS if hasattr(node, n)] + [n for n in _ENGINE_NAMES if n in node.__dict__]
     if taken:
-        raise AttributeError(f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name")
+        raise AttributeError(
+            f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
+        )
 
 
 # ---------------------------------------------------------------- after forward
@@ -274,14 +296,19 @@ def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record:
     """Make `node` the history of the outputs and keep what it saves."""
     outputs = list(result) if isinstance(result, tuple) else [result]
     dirty = _tensors(node.dirty_tensors, "mark_dirty can only accept variables, but argument {i} is of type {kind}")
-    constant = _tensors(node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}")
+    constant = _tensors(
+        node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
+    )
     _check_dirty(args, outputs, dirty, record)
     node.extra = None
     node.like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
     node.differentiable = frozenset(
         i
         for i, x in enumerate(outputs)
-        if record and isinstance(x, Tensor) and not _among(x, constant) and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
+        if record
+        and isinstance(x, Tensor)
+        and not _among(x, constant)
+        and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
     )
     if record:
         annotate(node)
@@ -311,14 +338,14 @@ def _among(x: Any, tensors: tuple[Any, ...]) -> bool:
 def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ...], record: bool) -> None:
     if any(not _among(x, tuple(outputs)) for x in dirty):
         raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-            "inplace must all be outputs of the Function."
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
         )
     for x in dirty:
         if not _among(x, args):
             warnings.warn(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-                "passed to ctx.mark_dirty().",
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty().",
                 UserWarning,
                 stacklevel=4,
             )
@@ -326,8 +353,8 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-                "than one Tensor. This is not supported by the current autograd engine."
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine."
             )
 
 
@@ -355,7 +382,9 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
 
 def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], record: bool) -> None:
     """Keep what `save_for_backward` was given: outputs without their tensors, inputs with their edges."""
-    wanted = _tensors(node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError)
+    wanted = _tensors(
+        node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
+    )
     inputs = [x for x in args if isinstance(x, Tensor)]
     items: list[Any] = []
     results: list[int | None] = []

@@ -11,7 +11,7 @@ from .._core.backward import grad
 from .._core.operation import operations
 from .._core.size import Size
 from .._core.tensor import Tensor, make
-from .grad_mode import enable_grad
+from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
@@ -20,7 +20,9 @@ Tensors = tuple[Tensor, ...]
 # ---------------------------------------------------------------- products with a vector
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The outputs of `func` and the product of `v` with its Jacobian.
 
     >>> from autograph_cli import torch
@@ -36,7 +38,9 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.result(), _loose(found, create_graph, call.tuple_in)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The outputs of `func` and the product of its Jacobian with `v`, by two backward passes.
 
     >>> from autograph_cli import torch
@@ -55,7 +59,9 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.result(), _loose(found, create_graph, call.tuple_out)
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The output of a scalar `func` and the product of `v` with its Hessian.
 
     >>> from autograph_cli import torch
@@ -70,7 +76,9 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.result(), _loose(found, create_graph, call.tuple_in)
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The output of a scalar `func` and the product of its Hessian with `v`.
 
     >>> from autograph_cli import torch
@@ -134,7 +142,8 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
                 )
             if g is None and strict:
                 raise RuntimeError(
-                    f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in strict mode."
+                    f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
+                    "strict mode."
                 )
             stack.append(_zeros(x) if g is None else g)
     shapes = [(*output._raw.shape, *x._raw.shape) for x in call.inputs]
@@ -159,9 +168,11 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     def first(*xs: Tensor) -> Any:
         call = _Call(func, xs, "hessian", True, strict, fresh=False)
         _require_scalar(call, "hessian")
-        found = _grad(call.outputs, xs, None, True)
+        found = tuple(
+            _zeros(x) if g is None else g for g, x in zip(_grad(call.outputs, xs, None, True), xs, strict=True)
+        )
         _require_grad(found, "jacobian", strict)
-        return tuple(_zeros(x) if g is None else g for g, x in zip(found, xs, strict=True))
+        return found
 
     blocks = jacobian(first, given, create_graph=create_graph, strict=strict)
     return blocks if tuple_in else blocks[0][0]
@@ -182,7 +193,9 @@ def _check_strategy(name: str, strategy: str, vectorize: bool) -> None:
 class _Call:
     """Inputs that the user's own tensors do not reach, and what the function makes of them."""
 
-    def __init__(self, func: Function, inputs: Any, name: str, create_graph: bool, strict: bool, fresh: bool = True) -> None:
+    def __init__(
+        self, func: Function, inputs: Any, name: str, create_graph: bool, strict: bool, fresh: bool = True
+    ) -> None:
         self.tuple_in, given = _tensors(inputs, "inputs", name)
         self.inputs = tuple(_fresh(x, create_graph) for x in given) if fresh else given
         self.create_graph = create_graph
@@ -200,7 +213,8 @@ def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
         if not isinstance(x, Tensor):
             which = f"value at index {i}" if many else f"given {what}"
             raise TypeError(
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type {type(x)}."
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
+                f"{type(x)}."
             )
     return many, given if many else (given,)
 
@@ -215,8 +229,6 @@ def _zeros(x: Tensor, requires_grad: bool = False) -> Tensor:
 
 
 def _recording(create_graph: bool) -> Any:
-    from .grad_mode import is_grad_enabled, set_grad_enabled
-
     return set_grad_enabled(create_graph or is_grad_enabled())
 
 
@@ -226,7 +238,9 @@ def _loose(tensors: Tensors, create_graph: bool, as_tuple: bool) -> Any:
     return kept if as_tuple else kept[0]
 
 
-def _grad(outputs: Sequence[Any], inputs: Tensors, seeds: Any, create_graph: bool, retain_graph: bool | None = None) -> Any:
+def _grad(
+    outputs: Sequence[Any], inputs: Tensors, seeds: Any, create_graph: bool, retain_graph: bool | None = None
+) -> Any:
     """`grad` of the outputs that have a graph; None for inputs that they do not depend on."""
     seeds = (None,) * len(outputs) if seeds is None else seeds
     pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o is not None and o.requires_grad]
@@ -238,9 +252,12 @@ def _grad(outputs: Sequence[Any], inputs: Tensors, seeds: Any, create_graph: boo
 
 # ---------------------------------------------------------------- checks
 
-ONE_OUTPUT = "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
-ONE_INPUT = "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
-
+ONE_OUTPUT = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
+ONE_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
 
 
 def _vector(v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | None:
@@ -257,7 +274,9 @@ def _vector(v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | No
     for i, (a, b) in enumerate(zip(given, like, strict=True)):
         if a._raw.shape != b._raw.shape:
             prefix = f"Entry {i} in " if as_tuple else ""
-            raise RuntimeError(f"{prefix}v has invalid size: should be {Size(b._raw.shape)} but got {Size(a._raw.shape)}.")
+            raise RuntimeError(
+                f"{prefix}v has invalid size: should be {Size(b._raw.shape)} but got {Size(a._raw.shape)}."
+            )
     return tuple(a.detach() if not a.requires_grad else a for a in given)
 
 
@@ -269,11 +288,12 @@ def _require_scalar(call: _Call, name: str) -> None:
 
 
 _CONSTANT = {
-    "grad_inputs": "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is "
-    "not allowed in strict mode.",
-    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
-    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example).",
+    "grad_inputs": "The gradient with respect to input {i} is independent of the inputs of the user-provided "
+    "function. This is not allowed in strict mode.",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    "input {i} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
+    "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function "
+    "for example).",
     "outputs": "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
     "differentiable manner from the input when running in strict mode.",
 }
@@ -284,7 +304,8 @@ def _require_grad(tensors: Sequence[Any], what: str, strict: bool) -> None:
     for i, t in enumerate(tensors if strict else ()):
         if t is None:
             raise RuntimeError(
-                f"The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+                f"The output of the user-provided function is independent of input {i}. This is not allowed in strict "
+                "mode."
             )
         if not t.requires_grad:
             raise RuntimeError(_CONSTANT[what].format(i=i))
@@ -292,11 +313,13 @@ def _require_grad(tensors: Sequence[Any], what: str, strict: bool) -> None:
 
 _MISSING = {
     "back": "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
-    "back_trick": "The gradient with respect to the input is independent of entry {i} in the grad_outputs when using the double "
-    "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
-    "double_back": "The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
-    "double_back_trick": "The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not "
-    "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+    "back_trick": "The gradient with respect to the input is independent of entry {i} in the grad_outputs when using "
+    "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
+    "strict mode.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. "
+    "This is not allowed in strict mode as it prevents from using the double backward trick to replace forward mode "
+    "AD.",
 }
 
 
@@ -308,13 +331,13 @@ def _fill(found: Sequence[Any], like: Tensors, strict: bool, create_graph: bool,
             raise RuntimeError(_MISSING[stage].format(i=i))
         if g is not None and strict and create_graph and not g.requires_grad and "double" in stage:
             raise RuntimeError(
-                f"The hessian of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
-                "create_graph=True."
+                f"The hessian of the user-provided function is independent of input {i}. This is not allowed in "
+                "strict mode when create_graph=True."
             )
         if g is not None and strict and create_graph and not g.requires_grad:
             raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode "
-                "when create_graph=True."
+                f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
+                "strict mode when create_graph=True."
             )
         filled.append(_zeros(x) if g is None else g)
     return tuple(filled)

@@ -41,9 +41,9 @@ def decorate(manager: Callable[[], Any], function: Any) -> Any:
     """`function`, run inside `manager()` whenever it is called or resumed."""
     if inspect.isclass(function):
         warnings.warn(
-            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
-            "and nothing else.",
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+            "the `__init__` method and nothing else.",
             FutureWarning,
             stacklevel=3,
         )
@@ -125,7 +125,7 @@ class enable_grad(_Bare):
         self.prev = False
 
     def __enter__(self) -> None:
-        self.prev, L.grad = L.grad, True
+        self.prev, L.grad = L.grad, not L.inference
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
@@ -147,14 +147,14 @@ class set_grad_enabled(ContextDecorator):
             )
         self.prev = L.grad
         self.mode = mode
-        L.grad = mode
+        L.grad = mode and not L.inference
 
     def __call__(self, function: Any) -> Any:
         L.grad = self.prev
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        L.grad = self.mode
+        L.grad = self.mode and not L.inference
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
@@ -179,7 +179,7 @@ class inference_mode(ContextDecorator):
         made = object.__new__(cls)
         if isinstance(mode, bool):
             return made
-        made.__init__(True)
+        made.mode, made._before = True, []
         return made(mode)
 
     def __init__(self, mode: Any = True) -> None:
@@ -188,7 +188,7 @@ class inference_mode(ContextDecorator):
 
     def __enter__(self) -> None:
         self._before.append((L.inference, L.grad))
-        _set_inference(self.mode, L.grad if L.inference == self.mode else not self.mode)
+        _set_inference(self.mode, not self.mode)
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         _set_inference(*self._before.pop())

@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.backward import grad
 from .._core.node import Node, edge_of, like_of
-from .._core.operation import operations
+from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
 
@@ -144,23 +144,24 @@ class _Check:
     def _check_inputs(self) -> None:
         if not self.wanted:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+                "gradcheck expects at least one input tensor to require gradient, but none of them have "
+                "requires_grad=True."
             )
         for i, x in enumerate(self.inputs):
             if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
             if x._raw.dtype not in (np.float64, np.complex128):
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
-                    "likely fail if all the inputs are not of double precision floating point or complex. ",
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
+                    "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                     UserWarning,
                     stacklevel=4,
                 )
             if any(n > 1 and stride == 0 for n, stride in zip(x._raw.shape, x._raw.strides, strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
-                    "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
-                    "passing it to gradcheck."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before passing it to gradcheck."
                 )
 
     def _check_constant(self) -> None:
@@ -176,7 +177,9 @@ class _Check:
         """A function that runs `func` and gives copies of the raw parts of its outputs."""
 
         def evaluate() -> list[Any]:
-            return [np.array(o._raw.imag if part == "imaginary" else o._raw.real) for o in select(self.func(*self.inputs))]
+            return [
+                np.array(o._raw.imag if part == "imaginary" else o._raw.real) for o in select(self.func(*self.inputs))
+            ]
 
         return evaluate
 
@@ -190,8 +193,7 @@ class _Check:
         numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
         outputs = _differentiable(self.func(*self.inputs))
         for place, i in enumerate(chosen):
-            output = _part(outputs[i], part) if is_complex[i] else outputs[i]
-            analytical = self._analytical(output)
+            analytical = self._analytical(outputs[i], 1j if part == "imaginary" else 1)
             for j, x in enumerate(self.wanted):
                 a, n, atol = analytical[j], numerical[j][place], self.atol
                 if directions is not None:
@@ -201,24 +203,25 @@ class _Check:
                     prefix = f"While considering the {part} part of complex outputs only, " if is_complex[i] else ""
                     raise GradcheckError(f"{prefix}{_mismatch(i, j, a, n, self.fast)}")
 
-    def _analytical(self, output: Tensor) -> list[Any]:
-        first, second = self._rows(output), self._rows(output)
+    def _analytical(self, output: Tensor, unit: complex) -> list[Any]:
+        first, second = self._rows(output, unit), self._rows(output, unit)
         for a, b in zip(first, second, strict=True):
             if np.any(np.abs(a - b) > self.nondet_tol):
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    "different values, although analytical gradient matches numerical gradient.The tolerance for "
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
                     f"nondeterminism was {self.nondet_tol}.\n"
                 )
         return first
 
-    def _rows(self, output: Tensor) -> list[Any]:
-        """The Jacobians of one output by every input, from one backward pass an element."""
+    def _rows(self, output: Tensor, unit: complex) -> list[Any]:
+        """The Jacobians of one output (its imaginary part: `unit` 1j) by every input, from one backward pass an "
+        "element."""
         shape, size = output._raw.shape, output._raw.size
         columns = [np.zeros((x._raw.size, size), x._raw.dtype) for x in self.wanted]
         for k in range(size):
             seed = np.zeros(size, output._raw.dtype)
-            seed[k] = 1
+            seed[k] = unit
             found = grad(output, self.wanted, make(seed.reshape(shape)[()]), retain_graph=True, allow_unused=True)
             for x, g, column in zip(self.wanted, found, columns, strict=True):
                 if g is None:
@@ -230,7 +233,9 @@ class _Check:
                 column[:, k] = g._raw.reshape(-1)
         return columns
 
-    def _numerical(self, x: Tensor, evaluate: Callable[[], list[Any]], outputs: int, directions: Any = None) -> list[Any]:
+    def _numerical(
+        self, x: Tensor, evaluate: Callable[[], list[Any]], outputs: int, directions: Any = None
+    ) -> list[Any]:
         """The Jacobians of all outputs by `x`; in fast mode, their products with one direction."""
         steps = _steps(x) if directions is None else directions.steps(x)
         rows: list[list[Any]] = [[] for _ in range(outputs)]
@@ -280,12 +285,13 @@ class _Check:
                 found = grad(outputs, self.wanted, zeros, allow_unused=True)
             except RuntimeError as error:
                 raise GradcheckError(
-                    "Expected backward function to handle undefined output grads. Please look at \"Notes about undefined "
+                    'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
                     'output gradients" in "tools/autograd/derivatives.yaml"'
                 ) from error
             if any(g is not None and np.any(g._raw != 0) for g in found):
                 raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look "
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                    "Please look "
                     'at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 )
 
@@ -314,11 +320,6 @@ def _is_complex(x: Tensor) -> bool:
     return bool(dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX)
 
 
-def _part(output: Tensor, part: str) -> Tensor:
-    found: Tensor = operations.imag(output) if part == "imaginary" else operations.real(output)
-    return found
-
-
 def _steps(x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Every element's index and the unit steps from it: one, and one along the imaginary axis."""
     moves = (1, 1j) if _is_complex(x) else (1,)
@@ -342,13 +343,12 @@ def _put_back(x: Tensor, kept: Any) -> None:
 
 
 def _same(low: Any, high: Any, index: Any, eps: float) -> None:
-    from .._core.size import Size
-
     where = "" if index is ... else f"on index {index} "
     start = "Expected `func` to return outputs with the same"
     if low.shape != high.shape:
         raise AssertionError(
-            f"{start} shape when inputs are perturbed {where}by {eps}, but got: shapes {Size(low.shape)} and {Size(high.shape)}."
+            f"{start} shape when inputs are perturbed {where}by {eps}, but got: shapes {Size(low.shape)} and "
+            f"{Size(high.shape)}."
         )
     if low.dtype != high.dtype:
         kinds = f"{dtypes.FROM_NUMPY[low.dtype]} and {dtypes.FROM_NUMPY[high.dtype]}"

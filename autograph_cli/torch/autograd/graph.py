@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -127,15 +128,16 @@ class _Gathered:
         self.nodes = [get_gradient_edge(t).node for t in tensors]
         self.function = function
         self.mode = mode
-        self.walk: Any = None
+        self.walk: Any = lambda: None
+        """A weak reference to the pass that the gradients belong to."""
         self.waiting = 0
         self.grads: list[Tensor | None] = []
 
     def hook(self, place: int) -> Callable[[Tensor], None]:
         def run(grad: Tensor) -> None:
-            first = self.walk is not L.walk
+            first = self.walk() is not L.walk
             if first:
-                self.walk, self.grads = L.walk, [None] * len(self.nodes)
+                self.walk, self.grads = weakref.ref(L.walk), [None] * len(self.nodes)
                 self.waiting = sum(L.walk.awaits(node) for i, node in enumerate(self.nodes) if i != place) + 1
             self.grads[place] = grad
             self.waiting -= 1

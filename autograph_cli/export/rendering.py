@@ -1,0 +1,100 @@
+"""A step and a view in, the bytes of a picture or a text out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from autograph_cli.export.dot import to_dot
+from autograph_cli.export.errors import ExportError
+from autograph_cli.export.layout import draw, find_engine
+from autograph_cli.export.scene import Scene, build
+from autograph_cli.export.svg import polish
+from autograph_cli.graph import Graph, Step, backward, double_backward, forward
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a format is made from: a view of a graph, and the scene that shows it."""
+
+    graph: Graph
+    view: str
+    title: str
+    engine: str | None
+
+    def scene(self) -> Scene:
+        """The scene of the view; raises `ExportError` if there is nothing to show."""
+        if not self.graph.nodes:
+            raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
+        return build(self.graph, self.title, data=self.view == "forward")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One output format: the usual end of its files, its media type, and how it is made."""
+
+    suffix: str
+    media_type: str
+    make: Callable[[Job], bytes]
+
+
+View = Callable[[Graph, "tuple[str, ...] | None", int], Graph]
+VIEWS: dict[str, View] = {
+    "forward": lambda graph, roots, order: forward(graph, roots),
+    "backward": lambda graph, roots, order: backward(graph, roots),
+    "double-backward": lambda graph, roots, order: double_backward(graph, roots, order),
+}
+
+
+def _svg(job: Job) -> bytes:
+    scene = job.scene()
+    return polish(draw(scene, "svg", job.engine).decode(), scene).encode()
+
+
+def _png(job: Job) -> bytes:
+    scene = job.scene()
+    if job.engine != "dot":
+        shown = scene.title + "".join(box.title + box.subtitle for box in scene.boxes)
+        strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
+        if strange:
+            raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose the format svg, or the engine dot.")
+    return draw(scene, "png", job.engine)
+
+
+FORMATS: dict[str, Format] = {
+    "svg": Format(".svg", "image/svg+xml", _svg),
+    "png": Format(".png", "image/png", _png),
+    "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
+    "text": Format(".txt", "text/plain", lambda job: job.graph.to_text().encode(errors="backslashreplace")),
+    "json": Format(".json", "application/json", lambda job: job.graph.to_json().encode()),
+}
+
+
+def render(
+    source: Graph | Step,
+    view: str = "forward",
+    format: str = "svg",
+    *,
+    roots: Iterable[str] | None = None,
+    order: int = 2,
+    engine: str | None = None,
+    title: str = "",
+) -> bytes:
+    """Show one view of a graph in one format; the same graph gives the same bytes.
+
+    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows.
+    Raises `GraphError` for an unknown root, and `ExportError` for all that stands in the way of a picture.
+
+    >>> from autograph_cli.graph import Node, Output, TensorType
+    >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
+    >>> render(Graph((leaf,)), format="json")[:10]
+    b'{"nodes": '
+    """
+    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
+        if name not in known:
+            raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
+    if engine is not None:
+        find_engine(engine)
+    graph = source.graph if isinstance(source, Step) else source
+    part = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    return FORMATS[format].make(Job(part, view, title, engine))

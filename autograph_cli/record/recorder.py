@@ -1,0 +1,199 @@
+"""The recorder: follows the engine through its observer slot and keeps the steps that were asked for, as plain data."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograph_cli.graph import Graph, Step, Trace
+from autograph_cli.record import names
+from autograph_cli.record.build import Span, build, describe, is_operation
+from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.saved import collect
+from autograph_cli.record.sites import Sources, user_frames
+from autograph_cli.record.steps import Selection
+from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.torch._core.node import Node
+from autograph_cli.torch._core.state import BackwardCall, S
+from autograph_cli.torch._core.tensor import Tensor
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A finished step that is kept only if it turns out to be the last."""
+
+    number: int
+    span: Span
+    derived: str
+    double: Graph | None
+
+
+class Recorder:
+    """Records what runs between `start` and `finish`.
+
+    `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
+    custom Functions are in the graph, whose backward then runs once more than the script asked for.
+
+    >>> from autograph_cli import torch
+    >>> recorder = Recorder("all", "expr.py")
+    >>> recorder.start()
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> y = x * 2
+    >>> trace = recorder.finish({"x": x, "y": y})
+    >>> [root.name for root in trace.steps[0].graph.roots]
+    ['y']
+    """
+
+    def __init__(self, steps: str = "first,last", script: str = "", *, derive: bool = False) -> None:
+        self.selection = Selection.parse(steps)
+        self.script = script
+        self.custom = derive
+        self.tape = Tape()
+        self.sources = Sources(os.getcwd())
+        self.created: Callable[..., None] = self.tape.created
+        self.runs: Callable[[Node], None] = self.tape.runs
+        self.kept: list[Step] = []
+        self.total = 0
+        self.first = 0
+        """The rows after this number belong to the step that is going on."""
+        self._pending: _Pending | None = None
+        self._variables: list[tuple[str, Output]] = []
+        self._derived: tuple[Graph | None, str] = None, ""
+
+    def start(self) -> None:
+        """Begin to follow the engine."""
+        file = getattr(sys.modules.get("__main__"), "__file__", None)
+        if file and os.path.exists(file):
+            self.sources.folder = os.path.dirname(os.path.realpath(file))
+        S.observer = self
+
+    def finish(self, scope: Mapping[str, Any]) -> Trace:
+        """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
+        if S.observer is self:
+            S.observer = None
+        self._variables = names.scan(self.tape, [scope])
+        if self._going_on() and self._wanted():
+            self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
+        return self.trace()
+
+    def trace(self) -> Trace:
+        """What was recorded so far."""
+        steps, total = list(self.kept), self.total
+        if self._going_on():
+            total += 1
+            if self._wanted():
+                collect(self.tape, (self.first, self.tape.count))
+                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables))
+                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0])))
+        elif self._pending is not None:
+            steps.append(self._step(self._pending))
+        return Trace(self.script, tuple(steps), total)
+
+    def snapshot(self, scope: Mapping[str, Any]) -> Graph:
+        """The graph that these variables hang on now, of whichever steps it is; each of them with a grad_fn is a root."""
+        before, S.observer = S.observer, self
+        try:
+            for value in scope.values():
+                if isinstance(value, Tensor):
+                    value.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
+        finally:
+            S.observer = before
+        variables = names.scan(self.tape, [scope])
+        now = self.tape.count
+        return build(self.tape, self.sources, Span(now, now, [], [found for found in variables if self._operation(found[1])]))
+
+    # -- events
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+        if not self.tape.running.passes and self._wanted():
+            spaces = [names.variables_of(frame) for frame in reversed(user_frames())]
+            self._variables = names.scan(self.tape, spaces)
+            if not call.keeps_graph:
+                roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
+                self._derived = (None, "") if call.create_graph else self._derive(roots)
+                collect(self.tape, (self.first, self.tape.count))
+        self.tape.begins(call)
+
+    def ends(self, call: BackwardCall) -> None:
+        """A backward call is over; if it freed its graph, so is the step."""
+        entry = self.tape.running.passes[-1]
+        if self.tape.ends(call) and not call.keeps_graph and not self.tape.running.passes:
+            self._close([(self._name_of(output), output) for output in entry.roots])
+
+    # -- steps
+
+    def _wanted(self) -> bool:
+        return self.selection.last or self.selection.keeps(self.total)
+
+    def _going_on(self) -> bool:
+        return any(is_operation(row) for _, row in self.tape.since(self.first))
+
+    def _close(self, roots: list[tuple[str, Output]]) -> None:
+        tape = self.tape
+        tape.pinned, self._pending = (0, 0), None
+        if self._wanted():
+            known = {output for _, output in roots}
+            others = [(name, output) for name, output in self._made(self._variables) if output not in known]
+            span = Span(self.first, tape.count, tape.passes, [*roots, *others])
+            pending = _Pending(self.total, span, self._derived[1], self._derived[0])
+            if self.selection.keeps(self.total):
+                self.kept.append(self._step(pending))
+            else:
+                self._pending, tape.pinned = pending, (self.first, tape.count)
+        self.total += 1
+        self.first = tape.count
+        tape.passes = []
+        self._variables, self._derived = [], (None, "")
+
+    def _step(self, step: _Pending) -> Step:
+        return Step(step.number, build(self.tape, self.sources, step.span), step.derived, step.double)
+
+    # -- roots and names
+
+    def _operation(self, output: Output) -> bool:
+        return is_operation(self.tape.rows[key_of(output)])
+
+    def _made(self, variables: list[tuple[str, Output]]) -> list[tuple[str, Output]]:
+        """The variables whose tensors were made in the step that is going on, each once, in order of binding."""
+        rows = self.tape.rows
+        made = [
+            (name, output) for name, output in variables
+            if key_of(output) in rows and self._operation(output) and rows[key_of(output)].number > self.first
+        ]  # fmt: skip
+        return list(dict.fromkeys(made))
+
+    def _name(self, root: Tensor) -> str:
+        output = self.tape.output(root)
+        return "" if output is None else self._name_of(output)
+
+    def _name_of(self, output: Output) -> str:
+        row = self.tape.rows[key_of(output)]
+        found = self.tape.names.get((row.number, number_of(output)))
+        return found[0] if found else describe(row)[1]
+
+    # -- derivatives
+
+    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str]:
+        """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+        rows = [row for _, row in self.tape.since(self.first)]
+        if any(row.order and is_operation(row) for row in rows):
+            return None, ""
+        if not self.selection.names(self.total) and self.total:
+            return None, NOT_CHOSEN
+        used = {key_of(output) for row in rows for output in row.next if output is not None}
+        chosen: dict[Output, tuple[str, Tensor]] = {}
+        for name, root in roots:
+            output = self.tape.output(root)
+            if output is not None and self._operation(output) and key_of(output) not in used:
+                chosen.setdefault(output, (name, root))
+        if not chosen:
+            return None, ""
+        found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
+        span = Span(self.first, self.tape.count, self.tape.passes, [(chosen[output][0], output) for output in chosen] + found)
+        return derive(self.tape, self.sources, span, list(chosen.values()), custom=self.custom)
+
+

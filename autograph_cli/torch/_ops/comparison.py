@@ -1,0 +1,294 @@
+"""Comparisons, logic on booleans and bits, and questions about dtypes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .._core import dtypes
+from .._core.general import is_operand
+from .._core.operation import camel, operation
+from .._core.registry import composite, dispatch, functions, methods, publish, twin
+from .._core.state import S
+from .._core.tensor import Tensor
+from .._core.views import run_inplace
+
+# ---------------------------------------------------------------- comparisons
+
+
+def _zeros(f: Any, grad: Any) -> Any:
+    return f.zeros_like(grad)
+
+
+def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
+    compare = getattr(operator, name)
+
+    def run(f: Any, a: Any, b: Any) -> Any:
+        if ordered and (a.dtype.kind == "c" or isinstance(b, complex)):
+            kind = dtypes.cpp_name(a.dtype if a.dtype.kind == "c" else dtypes.complex_default())
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
+        return compare(a, b)
+
+    return run
+
+
+def _beyond(tensor: Any, number: Any) -> bool:
+    """Whether a Python integer is one that the integer dtype of `tensor` cannot hold."""
+    if number.__class__ is not int or not isinstance(tensor, Tensor) or tensor._raw.dtype.kind not in "iu":
+        return False
+    limits = np.iinfo(tensor._raw.dtype)
+    return not limits.min <= number <= limits.max
+
+
+def _comparison(name: str, alias: str, ordered: bool) -> None:
+    kernel: Any = _kernel(name, ordered) if ordered else name
+    between = operation(f"{name}(Tensor self, Tensor other)", kernel, promotes=True)
+    beyond = operation(f"{name}.beyond(Tensor self, Scalar other)", _kernel(name, ordered))
+    node = camel(name)
+    with_number = operation(
+        f"{name}_.Scalar(Tensor self, Scalar other)", _kernel(name, ordered), node=f"{node}Backward0", self=_zeros
+    )
+    with_tensor = operation(
+        f"{name}_.Tensor(Tensor self, Tensor other)", kernel, promotes=True, node=f"{node}Backward1", self=_zeros, other=_zeros
+    )
+
+    def choose(input: Any, other: Any) -> Any:
+        if not isinstance(input, Tensor) or not is_operand(other):
+            kinds = f"{type(input).__name__}, {type(other).__name__}"
+            raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+        return (beyond if _beyond(input, other) else between), input, other
+
+    def change(self: Tensor, other: Any) -> Any:
+        chosen: Any = with_tensor if isinstance(other, Tensor) else with_number
+        return run_inplace(chosen.op, (self, other))
+
+    def compare(self: Tensor, other: Any) -> Any:
+        if _beyond(self, other):
+            return beyond(self, other)
+        return between.op.operator(self, other)  # type: ignore[attr-defined]
+
+    choose.__name__ = change.__name__ = name
+    choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
+    dispatch(inplace=False, aliases=(alias,))(choose)
+    for known in (name, alias):
+        methods[f"{known}_"] = change
+    methods[f"__{name}__"] = compare
+
+
+_SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_comparison("eq", "eq", False)
+_comparison("ne", "not_equal", False)
+for _name, _alias in (("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal")):
+    _comparison(_name, _alias, True)
+
+
+def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = a == b
+    if equal_nan:
+        close = close | (f.isnan(a) & f.isnan(b))
+    if not rtol and not atol:
+        return close
+    wide = a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else S.default_dtype
+    x, y = a.astype(wide), b.astype(wide)
+    number = f.xp.abs(y).dtype.type
+    error = f.xp.abs(x - y)
+    return close | (f.isfinite(error) & (error <= number(atol) + number(rtol) * f.xp.abs(y)))
+
+
+isclose_op = operation(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+)
+
+
+@composite()
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where |input - other| <= atol + rtol * |other|; RuntimeError for two dtypes or a negative tolerance."""
+    if input._raw.dtype != other._raw.dtype:
+        raise RuntimeError(f"{dtypes.cpp_name(input._raw.dtype)} did not match {dtypes.cpp_name(other._raw.dtype)}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    made: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
+    return made
+
+
+@composite()
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether `isclose` holds everywhere.
+
+    >>> from autograph_cli import torch
+    >>> torch.allclose(torch.tensor(1.0), torch.tensor(1.0 + 1e-7))
+    True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan)._raw.all())
+
+
+@composite()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements are the same."""
+    for place, x in enumerate((input, other)):
+        if not isinstance(x, Tensor):
+            name = ("input", "other")[place]
+            raise TypeError(f"equal(): argument '{name}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+    a, b = input._raw, other._raw
+    return bool(a.shape == b.shape and (a == b).all())
+
+
+# ---------------------------------------------------------------- questions about elements
+
+publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+
+
+def _infinite(sign: int, name: str) -> Callable[..., Any]:
+    def run(f: Any, a: Any) -> Any:
+        if a.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return a == sign * np.inf
+
+    return run
+
+
+publish(
+    operation("isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]),
+    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
+    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+)
+
+# ---------------------------------------------------------------- logic
+
+
+def _logic(name: str) -> Callable[..., Any]:
+    return lambda f, *raws: getattr(f, name)(*(a.astype(bool) for a in raws))
+
+
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
+publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+
+
+def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
+    """A kernel on bits that refuses floats, and booleans where they would be shifted."""
+
+    def run(f: Any, *raws: Any) -> Any:
+        kind = raws[0].dtype
+        if dtypes.CATEGORY[kind] > dtypes.INTEGRAL or (shift and kind.kind == "b"):
+            raise NotImplementedError(f"\"{label}_cpu\" not implemented for '{dtypes.cpp_name(kind)}'")
+        return getattr(f.xp, name)(*raws)
+
+    return run
+
+
+def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
+    made: Any = operation(
+        f"{name}(Tensor self, Tensor other)", _bits(ufunc, label, symbol.endswith("shift")), promotes=True
+    )
+    publish(made, inplace=True)
+    run, in_place = made.op.operator, twin(made.op)
+    methods[f"__{symbol}__"] = run
+    methods[f"__i{symbol}__"] = lambda self, other: in_place(self, other) if is_operand(other) else NotImplemented
+    if symbol.endswith("shift"):
+        methods[f"__r{symbol}__"] = lambda self, other: made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
+    else:
+        methods[f"__r{symbol}__"] = run
+
+
+def _wrapped(number: Any, beside: Tensor) -> Tensor:
+    from .._core.general import wrap_number
+
+    return number if isinstance(number, Tensor) else wrap_number(number, beside)
+
+
+for _row in (
+    ("bitwise_and", "bitwise_and", "bitwise_and", "and"),
+    ("bitwise_or", "bitwise_or", "bitwise_or", "or"),
+    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor"),
+    ("bitwise_left_shift", "left_shift", "lshift", "lshift"),
+    ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
+):
+    _bit_operator(*_row)
+bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+publish(bitwise_not, inplace=True)
+methods["__invert__"] = bitwise_not
+
+# ---------------------------------------------------------------- dtypes
+
+
+@composite(method=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@composite(method=False)
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype that arithmetic of the two gives; both are tensors or numbers.
+
+    >>> from autograph_cli import torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.5)
+    torch.float32
+    """
+    operands = (x._raw if isinstance(x, Tensor) else x for x in (tensor1, tensor2))
+    return dtypes.FROM_NUMPY[dtypes.result_dtype(*operands)]
+
+
+@composite(method=False)
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The smallest dtype that both can be cast to."""
+    return dtypes.FROM_NUMPY[dtypes.promote(dtypes.numpy_dtype(type1), dtypes.numpy_dtype(type2))]
+
+
+@composite(method=False)
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether results of one dtype may be put into tensors of another."""
+    source, target = (dtypes.FROM_NUMPY[dtypes.numpy_dtype(t)] for t in (from_, to))
+    return source.category <= target.category
+
+
+class finfo:
+    """The limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits; TypeError for others."""
+
+    def __init__(self, type: Any = None) -> None:  # noqa: A002  (PyTorch's name)
+        kind = dtypes.FROM_NUMPY[S.default_dtype if type is None else dtypes.numpy_dtype(type)].to_real()
+        if not kind.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        limits = ml_dtypes.finfo(kind.numpy)
+        self.bits = 8 * kind.itemsize
+        self.eps = float(limits.eps)
+        self.max = float(limits.max)
+        self.min = float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.smallest_normal)
+        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[kind.name]
+        self.dtype = kind.name
+
+    def __repr__(self) -> str:
+        shown = (f"{k}={getattr(self, k):g}" for k in ("resolution", "min", "max", "eps", "smallest_normal", "tiny"))
+        return f"finfo({', '.join(shown)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype: max, min, bits; TypeError for others."""
+
+    def __init__(self, type: Any) -> None:  # noqa: A002  (PyTorch's name)
+        kind = dtypes.FROM_NUMPY[dtypes.numpy_dtype(type)]
+        if kind.category > dtypes.INTEGRAL:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if kind is dtypes.bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        limits = np.iinfo(kind.numpy)
+        self.bits = int(limits.bits)
+        self.max = int(limits.max)
+        self.min = int(limits.min)
+        self.dtype = kind.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+finfo.__module__ = iinfo.__module__ = "torch"
+functions["finfo"], functions["iinfo"] = finfo, iinfo

@@ -1,0 +1,327 @@
+"""Tensors in another dtype, place or order of memory, and what a tensor says about its memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import device as devices, dims, dtypes, layout as layouts
+from .._core.operation import operation
+from .._core.registry import composite, functions, methods
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .._core.views import address, bump, check_inplace, counter, materialize
+from ._data import cast, warn_once
+from .creation import target_dtype
+
+# ---------------------------------------------------------------- copies
+
+_ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def in_format(f: Any, a: Any, memory_format: Any) -> Any:
+    """`a` with its elements in the order of a memory format; None and `preserve_format` keep the order that it has."""
+    if memory_format in (None, layouts.preserve_format) or not a.ndim:
+        return a
+    order = _ORDERS.get(memory_format)
+    if order is None:
+        return f.xp.ascontiguousarray(a)
+    if a.ndim != len(order):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
+    return f.xp.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+
+
+def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
+    return in_format(f, f.cast(a, dtype), memory_format)
+
+
+to_copy = operation(
+    "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied,
+    self=lambda f, grad, self_dtype: f._to_copy(grad, self_dtype),
+)  # fmt: skip
+to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
+clone_in_format = operation(
+    "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
+)
+
+
+def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in another dtype, or itself where nothing changes."""
+    have = input._raw.dtype
+    if have == dtype and not copy and has_format(input._raw, memory_format):
+        return input
+    category = dtypes.CATEGORY[dtype]
+    if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+    run = to_copy if category >= dtypes.FLOATING else to_copy_plain
+    made: Tensor = run(input, dtype, memory_format)
+    return made
+
+
+def has_format(raw: Any, memory_format: Any) -> bool:
+    """Whether the elements lie in the order of a memory format."""
+    if memory_format in (None, layouts.preserve_format):
+        return True
+    order = _ORDERS.get(memory_format)
+    if order is None:
+        return bool(raw.flags.c_contiguous)
+    return raw.ndim == len(order) and bool(raw.transpose(order).flags.c_contiguous)
+
+
+@composite(function=False)
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+       memory_format: Any = None, other: Any = None) -> Tensor:  # fmt: skip
+    """This tensor with a dtype, on a device: `to(dtype)`, `to("cpu")`, `to(other)`; itself where nothing changes.
+
+    TypeError for arguments that are none of these, RuntimeError for a device that the engine does not have.
+
+    >>> from autograph_cli import torch
+    >>> torch.tensor([1.5, 2.5]).to(torch.int64)
+    tensor([1, 2])
+    """
+    flags: list[bool] = []
+    for x in args if other is None else (*args, other):
+        if isinstance(x, dtypes.dtype) or (isinstance(x, type) and x in (bool, int, float, complex)):
+            dtype = x
+        elif isinstance(x, Tensor):
+            dtype = x.dtype
+        elif isinstance(x, bool):
+            flags.append(x)
+        elif isinstance(x, (str, int, devices.device)):
+            device = x
+        elif x is not None:
+            raise _bad_arguments(x)
+    if device is not None:
+        devices.check(device)
+    if dtype is not None and not isinstance(dtype, (dtypes.dtype, type)):
+        raise _bad_arguments(dtype, "dtype=")
+    copies = flags[1] if len(flags) > 1 else copy
+    return as_dtype(self, target_dtype(dtype, self._raw.dtype), copies, memory_format)
+
+
+def _bad_arguments(x: Any, name: str = "") -> TypeError:
+    return TypeError(f"to() received an invalid combination of arguments - got ({name}{type(x).__name__}{', ' if name else ''})")
+
+
+@composite(function=False)
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype of `other`."""
+    return as_dtype(self, other._raw.dtype)
+
+
+def _caster(name: str, dtype: dtypes.dtype) -> Callable[..., Tensor]:
+    def run(self: Tensor, memory_format: Any = None) -> Tensor:
+        return as_dtype(self, dtype.numpy, memory_format=memory_format)
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"This tensor as {dtype}."
+    return run
+
+
+_CASTS = {**dtypes.ALIASES, "char": dtypes.int8, "byte": dtypes.uint8, "bfloat16": dtypes.bfloat16}
+methods.update({name: _caster(name, dtype) for name, dtype in _CASTS.items()})
+
+
+@composite(function=False)
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor on the CPU, where it is."""
+    return as_dtype(self, self._raw.dtype, memory_format=memory_format)
+
+
+@composite(function=False)
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """This tensor on a GPU; RuntimeError, for the engine has none."""
+    devices.check("cuda" if device is None else device)
+    return self
+
+
+@composite(function=False)
+def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> Tensor:
+    """This tensor with its elements in row-major order; itself where they are."""
+    if has_format(self._raw, memory_format):
+        return self
+    made: Tensor = clone_in_format(self, memory_format)
+    return made
+
+
+# ---------------------------------------------------------------- what it is
+
+
+def _fact(name: str, ask: Callable[[Tensor], Any], function: bool = False) -> None:
+    def run(input: Tensor) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return ask(input)
+
+    run.__name__ = run.__qualname__ = name
+    methods[name] = run
+    if function:
+        functions[name] = run
+
+
+_fact("is_floating_point", lambda t: t.dtype.is_floating_point, function=True)
+_fact("is_complex", lambda t: t.dtype.is_complex, function=True)
+_fact("is_signed", lambda t: t.dtype.is_signed, function=True)
+_fact("is_conj", lambda t: False, function=True)
+_fact("is_neg", lambda t: False, function=True)
+_fact("is_pinned", lambda t: False)
+_fact("numel", lambda t: int(t._raw.size), function=True)
+_fact("nelement", lambda t: int(t._raw.size))
+_fact("dim", lambda t: int(t._raw.ndim))
+_fact("ndimension", lambda t: int(t._raw.ndim))
+_fact("element_size", lambda t: int(t._raw.itemsize))
+_fact("get_device", lambda t: -1, function=True)
+_fact("data_ptr", lambda t: address(materialize(t)))
+_fact("storage_offset", lambda t: (address(materialize(t)) - address(_root(t._raw))) // t._raw.itemsize)
+functions["is_inference"] = Tensor.is_inference
+
+
+@composite(function=False)
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The lengths of all dimensions, or of one; IndexError where there is no such dimension."""
+    shape = self._raw.shape
+    if dim is None:
+        return Size(shape)
+    _need_dimensions(self, dim)
+    return shape[dims.wrap(dim, len(shape))]
+
+
+@composite(function=False)
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How far apart neighbours lie in memory along each dimension, or along one, in elements."""
+    found = strides(self._raw)
+    if dim is None:
+        return found
+    _need_dimensions(self, dim)
+    return found[dims.wrap(dim, len(found))]
+
+
+def _need_dimensions(tensor: Tensor, dim: int) -> None:
+    if not tensor._raw.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+def strides(raw: Any) -> tuple[int, ...]:
+    """Strides in elements; where there are no elements, those that a dense array would have."""
+    if raw.size:
+        return tuple(s // raw.itemsize for s in raw.strides)
+    return tuple(math.prod(max(n, 1) for n in raw.shape[i + 1 :]) for i in range(raw.ndim))
+
+
+@composite(function=False)
+def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> bool:
+    """Whether the elements lie in row-major order, without gaps."""
+    return has_format(self._raw, memory_format)
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return bool(input._raw.shape == other._raw.shape)
+
+
+@composite(function=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same window onto the same memory."""
+    a, b = materialize(self), materialize(tensor)
+    return bool(address(a) == address(b) and a.shape == b.shape and a.strides == b.strides)
+
+
+def _root(raw: Any) -> Any:
+    """The array that owns the memory of `raw`."""
+    while True:
+        base = getattr(raw, "base", None)
+        while base is not None and not isinstance(base, np.ndarray) and hasattr(base, "base"):
+            base = base.base
+        if not isinstance(base, np.ndarray):
+            return raw
+        raw = base
+
+
+class UntypedStorage:
+    """The bytes under a tensor and all its views."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return address(self._root)
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(self._root.nbytes)
+
+    size = __len__ = nbytes
+
+
+UntypedStorage.__module__ = "torch"
+
+
+@composite(function=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory of this tensor, without its shape."""
+    return UntypedStorage(_root(materialize(self)))
+
+
+# ---------------------------------------------------------------- other memory
+
+
+@composite(function=False, name="set_")
+def set_(self: Tensor, source: Tensor) -> Tensor:
+    """Look at the memory of `source` from now on."""
+    check_inplace(self)
+    self._raw = cast(materialize(source), self._raw.dtype)
+    self._counter = counter(source)
+    return self
+
+
+@composite(function=False, name="resize_")
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Take another shape; elements that are new are not initialized. RuntimeError where a gradient is required."""
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = dims.sizes(sizes)
+    old = materialize(self)
+    count = math.prod(shape)
+    if old.flags.c_contiguous and count <= old.size:
+        self._raw = old.reshape(-1)[:count].reshape(shape)
+        return self
+    new = np.empty(count, old.dtype)
+    kept = min(count, old.size)
+    new[:kept] = old.reshape(-1)[:kept]
+    self._raw = new.reshape(shape)
+    return self
+
+
+@composite(function=False, name="resize_as_")
+def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+    """Take the shape of `other`."""
+    return resize_(self, *other._raw.shape)
+
+
+def _each(self: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {'map' if others else 'apply'}_() on Variable that requires grad. "
+                           f"Use var.detach().{'map' if others else 'apply'}_() instead.")  # fmt: skip
+    raw = materialize(self)
+    columns = [self._raw, *(np.broadcast_to(o._raw, raw.shape) for o in others)]
+    values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]
+    raw[...] = np.array(values, raw.dtype).reshape(raw.shape)
+    bump(self)
+    return self
+
+
+@composite(function=False, name="apply_")
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by `callable(element)`."""
+    return _each(self, callable)
+
+
+@composite(function=False, name="map_")
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by `callable(element, the other's element)`."""
+    return _each(self, callable, tensor)

@@ -1,0 +1,255 @@
+"""Tensors among Python's own: numbers, sequences, text, copies, and NumPy's arrays."""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes, formatting
+from .._core.device import device
+from .._core.node import LEAF
+from .._core.registry import composite, functions, methods
+from .._core.size import Size
+from .._core.state import S
+from .._core.tensor import Tensor
+from .._core.views import materialize
+from ._data import warn_scalar
+from .creation import from_numpy
+from .legacy import instance
+
+# ---------------------------------------------------------------- numbers
+
+
+@composite(function=False)
+def item(self: Tensor) -> Any:
+    """The one element as a Python number; RuntimeError if there are more, or none."""
+    raw = self._raw
+    if raw.size != 1:
+        raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
+    return raw.item()
+
+
+@composite(function=False)
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
+    return self._raw.tolist()
+
+
+def _as_number(self: Tensor) -> Any:
+    if self._raw.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if self.requires_grad:
+        warn_scalar()
+    return self._raw.item()
+
+
+def _cast_number(kind: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
+    def run(self: Tensor) -> Any:
+        number = _as_number(self)
+        if isinstance(number, complex) and kind is not complex:
+            if number.imag:
+                raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+            number = number.real
+        return kind(number)
+
+    return run
+
+
+methods["__float__"] = _cast_number(float, "double")
+methods["__int__"] = _cast_number(int, "int64_t")
+methods["__complex__"] = _cast_number(complex, "complex")
+
+
+def _bool(self: Tensor) -> bool:
+    raw = self._raw
+    if raw.size != 1:
+        what = "more than one value" if raw.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(raw)
+
+
+def _index(self: Tensor) -> int:
+    if self._raw.size != 1 or dtypes.CATEGORY[self._raw.dtype] > dtypes.INTEGRAL:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(self._raw.item())
+
+
+methods["__bool__"] = methods["is_nonzero"] = functions["is_nonzero"] = _bool
+methods["__index__"] = _index
+
+# ---------------------------------------------------------------- sequences
+
+
+def _len(self: Tensor) -> int:
+    if not self._raw.ndim:
+        raise TypeError("len() of a 0-d tensor")
+    return len(self._raw)
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if not self._raw.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, bool, int, float, complex)):
+        return bool((element == self).any().item())
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+methods["__len__"], methods["__iter__"], methods["__contains__"] = _len, _iter, _contains
+
+# ---------------------------------------------------------------- text
+
+_printing = {"options": formatting.PROFILES["default"]}
+
+
+@composite(method=False)
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
+    """Say how tensors print: digits, when to leave out elements, how many to keep, columns, scientific notation."""
+    _printing["options"] = formatting.print_options(
+        _printing["options"], precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
+        profile=profile, sci_mode=sci_mode,
+    )  # fmt: skip
+
+
+def text(tensor: Tensor, prefix: str | None = None) -> str:
+    """`repr` of a tensor; `prefix` stands before its elements (the class by default)."""
+    if prefix is None:
+        prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
+    node = tensor.grad_fn
+    return formatting.tensor_str(
+        tensor._raw,
+        tensor.dtype.name,
+        default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
+        requires_grad=tensor.requires_grad,
+        grad_fn_name=None if node is None else type(node).__name__,
+        options=_printing["options"],
+        prefix=prefix,
+    )
+
+
+def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+    return text(self)
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if not self._raw.ndim and type(self) is Tensor:
+        return formatting.format_scalar(self._raw, spec)
+    return object.__format__(self, spec)
+
+
+methods["__repr__"], methods["__format__"] = _repr, _format
+methods["__str__"] = lambda self: repr(self)
+
+
+@composite(method=False)
+def typename(obj: Any) -> str:
+    """The name of an object's type; of a tensor, that of its legacy class."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    module = getattr(obj, "__module__", "") or ""
+    if hasattr(obj, "__qualname__"):
+        name = obj.__qualname__
+    else:
+        module, name = type(obj).__module__ or "", type(obj).__qualname__
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+# ---------------------------------------------------------------- copies
+
+
+def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    """A leaf from what a pickle holds; `cls` is None for Tensor itself."""
+    made: Tensor = instance(cls or Tensor, array)
+    made._edge = LEAF if requires_grad else None
+    made.__dict__.update(attributes)
+    return made
+
+
+def _reduce(self: Tensor, protocol: Any) -> Any:
+    cls = None if type(self) is Tensor else type(self)
+    return _rebuild, (cls, materialize(self), self.requires_grad, dict(self.__dict__))
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    raw = self._raw
+    made = instance(type(self), raw if isinstance(raw, np.generic) else raw.copy("K"))
+    memo[id(self)] = made
+    made._edge = LEAF if self.requires_grad else None
+    if self._meta is not None and self._meta.grad is not None:
+        made.meta().grad = copy.deepcopy(self._meta.grad, memo)
+    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
+
+
+methods["__reduce_ex__"], methods["__deepcopy__"] = _reduce, _deepcopy
+
+# ---------------------------------------------------------------- NumPy
+
+
+@composite(function=False)
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """The memory of this tensor as a NumPy array; `force` leaves the graph first.
+
+    RuntimeError where a gradient is required, TypeError for bfloat16, which NumPy does not have.
+    """
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self._raw.dtype == dtypes.bfloat16.numpy:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    return materialize(self).view()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = numpy(self)
+    if copy:
+        return np.array(array, dtype)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    return from_numpy(np.asarray(array))
+
+
+def _dlpack(self: Tensor, **options: Any) -> Any:
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return materialize(self).__dlpack__(**options)
+
+
+methods["__array__"], methods["__array_wrap__"], methods["__array_priority__"] = _array, _array_wrap, 1000
+methods["__dlpack__"], methods["__dlpack_device__"] = _dlpack, lambda self: materialize(self).__dlpack_device__()
+
+
+@composite(method=False)
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of an object that speaks DLPack."""
+    return from_numpy(np.from_dlpack(ext_tensor))
+
+
+def _size(lengths: tuple[int, ...]) -> Size:
+    return Size(lengths)
+
+
+def _device(kind: str, index: int | None) -> device:
+    return device(kind, index)
+
+
+# These classes call themselves `torch.Size` and `torch.device`, where pickle would look for them.
+copyreg.pickle(Size, lambda size: (_size, (tuple(size),)))
+copyreg.pickle(device, lambda where: (_device, (where.type, where.index)))

@@ -1,0 +1,388 @@
+"""Random tensors, from PyTorch's own stream of numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import keyword
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core import device as devices, dims, general, generator as samplers
+from .._core.operation import operation
+from .._core.registry import composite, functions, methods
+from .._core.tensor import Tensor, inference_result, make
+from .._core.views import run_inplace
+from .creation import finish, lengths, placed
+
+# ---------------------------------------------------------------- generators
+
+
+class Generator:
+    """A stream of random numbers with a seed and a state of its own.
+
+    >>> from autograph_cli import torch
+    >>> torch.rand(2, generator=torch.Generator().manual_seed(0))
+    tensor([0.4963, 0.7682])
+    """
+
+    __slots__ = ("stream",)
+
+    def __init__(self, device: Any = "cpu") -> None:
+        devices.check(device)
+        self.stream = samplers.Stream()
+
+    @property
+    def device(self) -> Any:
+        return devices.CPU
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over from `seed`; ValueError if it has more than 64 bits."""
+        self.stream.manual_seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Start over from a seed of the operating system's, and return it."""
+        return self.stream.seed()
+
+    def initial_seed(self) -> int:
+        """The seed that the stream was last started from."""
+        return self.stream.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of 5056 bytes."""
+        return make(self.stream.get_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from the state that `get_state` returned; TypeError or RuntimeError for anything else."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        self.stream.set_state(new_state._raw)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator that goes on as this one would."""
+        return Generator().set_state(self.get_state())
+
+    def __getstate__(self) -> Any:
+        return self.stream.get_state()
+
+    def __setstate__(self, state: Any) -> None:
+        self.stream = samplers.Stream()
+        self.stream.set_state(state)
+
+
+Generator.__module__ = "torch"
+default_generator = Generator()
+
+
+def stream_of(generator: Generator | None) -> samplers.Stream:
+    """The stream to draw from; that of the default generator for None."""
+    return (default_generator if generator is None else generator).stream
+
+
+@composite(method=False)
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator over from `seed`, and return it.
+
+    >>> from autograph_cli import torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    """
+    return default_generator.manual_seed(seed)
+
+
+@composite(method=False)
+def seed() -> int:
+    """Start the default generator over from a seed of the operating system's, and return it."""
+    return default_generator.seed()
+
+
+@composite(method=False)
+def initial_seed() -> int:
+    """The seed that the default generator was last started from."""
+    return default_generator.initial_seed()
+
+
+@composite(method=False)
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+@composite(method=False)
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from a state."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
+    """A block after which the default generator goes on as if the block had not been there."""
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.set_state(state)
+
+
+def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
+    """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    if raw.ndim < 2 or raw.flags.c_contiguous:
+        return draw(raw.shape)
+    order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
+    return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+
+
+# ---------------------------------------------------------------- by size
+
+
+def _random(name: str, sampler: Callable[..., Any]) -> None:
+    def run(*size: Any, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+            pin_memory: bool = False, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:  # fmt: skip
+        given = more.pop("size", None)
+        if more:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+        shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
+        return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
+
+    def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+             requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
+        wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
+        raw = in_memory_order(lambda shape: sampler(stream_of(generator), shape, wanted), input._raw)
+        return finish(f"{name}_like", raw, requires_grad)
+
+    run.__name__, like.__name__ = name, f"{name}_like"
+    run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
+    functions[name], functions[f"{name}_like"] = run, like
+
+
+_KINDS = {"rand": "`uniform_`: from 0 up to, not including, 1", "randn": "`normal_`: mean 0, standard deviation 1"}
+_random("rand", samplers.uniform)
+_random("randn", samplers.normal)
+
+
+@composite(method=False)
+def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any = None,
+            layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+            out: Any = None) -> Tensor:  # fmt: skip
+    """Random integers from `low` (0) up to, not including, `high`: `randint(high, size)` or `randint(low, high, size)`."""
+    given = list(args)
+    if given and isinstance(given[-1], (tuple, list)) and size is None:
+        size = given.pop()
+    if size is None:
+        if len(args) in (2, 3):
+            raise TypeError(
+                f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(args[-1]).__name__}"
+            )
+        kinds = ", ".join(type(x).__name__ for x in args)
+        raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
+    first, last = _range("randint", given, low, high)
+    wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
+    raw = samplers.integers(stream_of(generator), lengths("randint", (tuple(size),)), wanted, first, last)
+    return finish("randint", raw, requires_grad, out)
+
+
+def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
+    if len(given) == 2:
+        low, high = given
+    elif len(given) == 1:
+        low, high = (low, given[0]) if high is None else (given[0], high)
+    if high is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "high"')
+    return 0 if low is None else int(low), int(high)
+
+
+@composite(method=False)
+def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, layout: Any = None,
+                 device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                 memory_format: Any = None) -> Tensor:  # fmt: skip
+    """`randint` with the shape and the dtype of `input`."""
+    first, last = _range("randint_like", list(args), low, high)
+    wanted = placed("randint_like", dtype, layout, device, pin_memory, input._raw.dtype)
+    raw = in_memory_order(lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last), input._raw)
+    return finish("randint_like", raw, requires_grad)
+
+
+@composite(method=False)
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+             pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """The integers below `n` in random order."""
+    wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
+    return finish("randperm", samplers.permutation(stream_of(generator), int(n), wanted), requires_grad, out)
+
+
+@composite()
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
+    return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement)))
+
+
+# ---------------------------------------------------------------- in place
+
+
+def _zeros(f: Any, grad: Any) -> Any:
+    return f.zeros_like(grad)
+
+
+def _sampler(name: str) -> Callable[..., Any]:
+    sample = getattr(samplers, name)
+
+    def run(f: Any, a: Any, *rest: Any) -> Any:
+        *settings, generator = rest
+        return in_memory_order(lambda shape: sample(stream_of(generator), shape, a.dtype, *settings), a)[()]
+
+    return run
+
+
+def _fills(schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Tensor]:
+    """A method that draws new elements for its tensor."""
+    made: Any = operation(schema, sampler, node=node, self=_zeros)
+    name = made.op.name
+
+    def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
+        return run_inplace(made.op, (self, *_bound(name, defaults, args, named), generator))
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    if len(args) > len(defaults):
+        raise TypeError(f"{name}() takes {len(defaults)} positional arguments but {len(args)} were given")
+    given = dict(zip(defaults, args, strict=False)) | named
+    for key in given:
+        if key not in defaults:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+    missing = [key for key, value in defaults.items() if value is _REQUIRED and key not in given]
+    if missing:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{missing[0]}"')
+    return list((defaults | given).values())
+
+
+_REQUIRED: Any = object()
+_TABLE: dict[str, dict[str, Any]] = {
+    "normal": {"mean": 0.0, "std": 1.0},
+    "uniform": {"from": 0.0, "to": 1.0},
+    "exponential": {"lambd": 1.0},
+    "geometric": {"p": _REQUIRED},
+    "cauchy": {"median": 0.0, "sigma": 1.0},
+    "log_normal": {"mean": 1.0, "std": 2.0},
+}
+for _name, _defaults in _TABLE.items():
+    _arguments = ", ".join(f"float {key}_" if keyword.iskeyword(key) else f"float {key}" for key in _defaults)
+    methods[f"{_name}_"] = _fills(
+        f"{_name}_(Tensor self, {_arguments}, Generator? generator=None)",
+        f"{''.join(part.title() for part in _name.split('_'))}Backward0", _sampler(_name), _defaults,
+    )  # fmt: skip
+
+_random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", _sampler("random"), {})
+_random_to = _fills(
+    "random_.to(Tensor self, int low, int? high, Generator? generator=None)", "RandomBackward1", _sampler("integers"),
+    {"low": 0, "high": None},
+)  # fmt: skip
+_random_between = _fills(
+    "random_.from(Tensor self, int low, int? high, Generator? generator=None)", "RandomBackward0", _sampler("integers"),
+    {"low": 0, "high": None},
+)  # fmt: skip
+
+
+@composite(function=False, name="random_")
+def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
+    """Fill with random integers: `random_()`, `random_(to)`, `random_(from, to)`; `to` itself is not drawn."""
+    given = dict(zip(("to",) if len(args) == 1 else ("from", "to"), args, strict=False)) | bounds
+    if not given:
+        return _random_any(self, generator=generator)
+    if "from" in given:
+        return _random_between(self, given["from"], given.get("to"), generator=generator)
+    return _random_to(self, 0, given["to"], generator=generator)
+
+
+_bernoulli_one = _fills(
+    "bernoulli_.float(Tensor self, float p, Generator? generator=None)", "BernoulliBackward2", _sampler("bernoulli"), {"p": 0.5}
+)
+
+
+def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
+    chances = f.xp.broadcast_to(p, a.shape)
+    return samplers.bernoulli_each(stream_of(generator), chances, a.dtype)[()]
+
+
+_bernoulli_each = operation(
+    "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)", _each, node="BernoulliBackward1",
+    self=_zeros, p=_zeros,
+)  # fmt: skip
+_bernoulli = operation(
+    "bernoulli(Tensor self, Generator? generator=None)",
+    lambda f, p, generator: samplers.bernoulli_each(stream_of(generator), p, p.dtype)[()], self=_zeros,
+)  # fmt: skip
+_bernoulli_p = operation(
+    "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
+)
+
+
+@composite(function=False, name="bernoulli_")
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with 0 and 1; `p`, a number or a tensor, is the probability of 1."""
+    if isinstance(p, Tensor):
+        return run_inplace(_bernoulli_each.op, (self, p, generator))  # type: ignore[attr-defined]
+    return _bernoulli_one(self, p, generator=generator)
+
+
+@composite(out=True)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+    """0 or 1 for each element of `input`, which is the probability of 1; or for each with one probability `p`."""
+    if p is None:
+        return _bernoulli(input, generator)
+    return _bernoulli_p(input, p, generator)
+
+
+# ---------------------------------------------------------------- normal numbers around tensors
+
+
+def _around(mean: Any, std: Any, generator: Any) -> Any:
+    if bool((np.asarray(std) < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0" if np.ndim(std) else
+                           f"normal expects std >= 0.0, but found std {std:g}")  # fmt: skip
+    like = mean if isinstance(mean, (np.ndarray, np.generic)) else std
+    drawn = samplers.normal(stream_of(generator), dims.broadcast(np.shape(mean), np.shape(std)), like.dtype)
+    return (drawn * std + mean).astype(like.dtype)[()]
+
+
+_normal_mean = operation(
+    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", lambda f, *a: _around(*a),
+    node="NormalBackward1", mean=_zeros,
+)  # fmt: skip
+_normal_std = operation(
+    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    node="NormalBackward2", std=_zeros,
+)  # fmt: skip
+_normal_both = operation(
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    node="NormalBackward3", mean=_zeros, std=_zeros,
+)  # fmt: skip
+
+
+@composite(method=False)
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, layout: Any = None,
+           device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+    """Normal numbers with a mean and a standard deviation each, or of a `size` with one of both; std may not be negative."""
+    if size is not None:
+        wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
+        raw = samplers.normal(stream_of(generator), lengths("normal", (tuple(size),)), wanted, float(mean), float(std))
+        return finish("normal", raw, requires_grad, out)
+    run = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}.get(
+        (isinstance(mean, Tensor), isinstance(std, Tensor))
+    )
+    if run is None:
+        raise TypeError(
+            f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, {type(std).__name__})"
+        )
+    made: Tensor = run(mean, std, generator)
+    if out is None:
+        return made
+    general.put(out, made._raw)
+    return out

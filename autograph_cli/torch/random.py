@@ -1,0 +1,15 @@
+"""`torch.random`: seeds and states of the default generator."""
+
+from __future__ import annotations
+
+from ._ops.random import (
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

@@ -1,0 +1,501 @@
+"""Custom Functions: what ctx offers, what their nodes are, and PyTorch's errors."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch.autograd.function import Function, once_differentiable
+
+
+def make(forward, backward=None, **members):
+    """The `apply` of a Function named `My`."""
+    members["forward"] = staticmethod(forward)
+    if backward is not None:
+        members["backward"] = staticmethod(backward)
+    return type("My", (Function,), members).apply
+
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 2 * x
+
+
+@pytest.fixture
+def x():
+    return torch.tensor([1.0, 2.0], requires_grad=True)
+
+
+def by(y, x):
+    return torch.autograd.grad(y.sum(), x)[0].tolist()
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def test_the_node_is_named_after_the_function(x):
+    node = Square.apply(x).grad_fn
+    assert type(node).__name__ == node.name() == "SquareBackward"
+    assert isinstance(node, torch.autograd.graph.Node)
+    assert repr(node).startswith("<torch.autograd.function.SquareBackward object at 0x")
+
+
+def test_ctx_is_the_node(x):
+    seen = []
+
+    def forward(ctx, x):
+        ctx.factor = 3
+        seen.append(ctx)
+        return x * 3
+
+    y = make(forward, lambda ctx, g: g * ctx.factor)(x)
+    assert y.grad_fn is seen[0] and y.grad_fn.factor == 3
+    assert by(y, x) == [3.0, 3.0]
+
+
+def test_edges_are_those_of_the_tensor_arguments(x):
+    y = make(lambda ctx, a, k, b: a * k, lambda ctx, g: (g, None, None))(x, 2, torch.ones(2))
+    (first, second) = y.grad_fn.next_functions
+    assert first[0].variable is x and second == (None, 0)
+
+
+def test_a_name_that_the_engine_uses_on_nodes_is_refused(x):
+    def forward(ctx, x):
+        ctx.saved = x
+        return x * 1
+
+    with pytest.raises(AttributeError, match=r"ctx\.saved: autograph's engine uses this name"):
+        make(forward, lambda ctx, g: g)(x)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_are_the_users(x, create_graph):
+    (g,) = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=create_graph)
+    assert g.tolist() == [2.0, 4.0]
+    assert g.requires_grad is create_graph
+    if create_graph:
+        assert by(g, x) == [2.0, 2.0]
+
+
+def test_forward_runs_without_recording_and_backward_with_create_graph_only(x):
+    modes = []
+    square = make(
+        lambda ctx, x: (modes.append(torch.is_grad_enabled()), x * 1)[1],
+        lambda ctx, g: (modes.append(torch.is_grad_enabled()), g)[1],
+    )
+    torch.autograd.grad(square(x).sum(), x)
+    torch.autograd.grad(square(x).sum(), x, create_graph=True)
+    assert modes == [False, False, False, True]
+    assert torch.is_grad_enabled()
+
+
+def test_without_a_tensor_that_requires_grad_there_is_no_node(x):
+    needs = []
+    run = make(lambda ctx, x: (needs.append(ctx.needs_input_grad), x * 2)[1], lambda ctx, g: g)
+    assert not run(x.detach()).requires_grad
+    with torch.no_grad():
+        assert not run(x).requires_grad
+    assert needs == [(False,), (True,)]
+
+
+def test_needs_input_grad_has_one_flag_an_argument(x):
+    flags = []
+    make(lambda ctx, a, b, k: (flags.append(ctx.needs_input_grad), a * 2)[1])(x.detach(), x, 3)
+    assert flags == [(False, True, False)]
+
+
+def test_setup_context_is_given_inputs_with_defaults_and_output(x):
+    class Scale(Function):
+        @staticmethod
+        def forward(x, k=3):
+            return x * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.k = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.k, None
+
+    assert by(Scale.apply(x), x) == [3.0, 3.0]
+    assert by(Scale.apply(x, k=5), x) == [5.0, 5.0]
+
+
+def test_keyword_arguments_take_the_places_of_their_parameters(x):
+    scale = make(lambda ctx, x, k=2: (setattr(ctx, "k", k), x * k)[1], lambda ctx, g: (g * ctx.k, None))
+    assert scale(x).tolist() == [2.0, 4.0]
+    assert scale(k=3, x=x).tolist() == [3.0, 6.0]
+    assert scale(x, k=3).grad_fn.needs_input_grad == (True, False)
+
+
+def test_vjp_is_another_name_for_backward(x):
+    assert by(make(lambda ctx, x: x * 3, vjp=staticmethod(lambda ctx, g: g * 3))(x), x) == [3.0, 3.0]
+
+
+def test_methods_need_not_be_static(x):
+    class Triple(Function):
+        def forward(ctx, x):
+            return x * 3
+
+        def backward(ctx, g):
+            return g * 3
+
+    assert by(Triple.apply(x), x) == [3.0, 3.0]
+
+
+# ---------------------------------------------------------------- saved tensors
+
+
+def test_inputs_outputs_and_intermediates_come_back(x):
+    def forward(ctx, x):
+        result, middle = x.exp(), x + 1
+        ctx.save_for_backward(x, result, None, middle)
+        assert ctx.saved_tensors == ()
+        return result
+
+    y = make(forward, lambda ctx, g: g)(x)
+    given, result, nothing, middle = y.grad_fn.saved_tensors
+    assert given is x and nothing is None
+    assert result.grad_fn is y.grad_fn and result.tolist() == y.tolist()
+    assert not middle.requires_grad and middle.tolist() == [2.0, 3.0]
+
+
+def test_a_saved_output_makes_no_reference_cycle(x):
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    gc.disable()
+    try:
+        y = make(forward, lambda ctx, g: g * ctx.saved_tensors[0])(x)
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_saved_tensors_are_freed_by_backward(x):
+    y = Square.apply(x)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        _ = y.grad_fn.saved_tensors
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.sum().backward()
+
+
+def test_a_function_that_saves_nothing_runs_twice(x):
+    y = make(lambda ctx, x: x * 2, lambda ctx, g: g * 2)(x)
+    assert by(y, x) == by(y, x) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("which", ["input", "output"])
+def test_an_in_place_change_of_what_was_saved_is_found(x, which):
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(x if which == "input" else result)
+        return result
+
+    w = x * 1
+    y = make(forward, lambda ctx, g: (ctx.saved_tensors, g)[1])(w)
+    loss = y.sum()
+    (w if which == "input" else y).add_(1)
+    with pytest.raises(
+        RuntimeError, match=r"modified by an inplace operation: .* is at version 1; expected version 0 instead"
+    ):
+        loss.backward()
+
+
+def test_packing_hooks_apply_to_save_for_backward(x):
+    shapes = []
+
+    def pack(tensor):
+        shapes.append(tuple(tensor.shape))
+        return tensor
+
+    def forward(ctx, x):
+        first, second = x * 2, x.exp()
+        ctx.save_for_backward(x, second)
+        return first, second
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = make(forward, lambda ctx, a, b: a * 2 + b * ctx.saved_tensors[1])(x)
+    assert shapes == [(2,), (2,)]
+    saved = y[0].grad_fn.saved_tensors[1]
+    assert saved.grad_fn is y[0].grad_fn and saved.output_nr == 1
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def two(ctx, x):
+    return x * 2, x * 3
+
+
+def test_gradients_that_did_not_come_are_zeros(x):
+    seen = []
+    y = make(two, lambda ctx, g, h: (seen.append(h), g)[1])(x)
+    torch.autograd.grad(y[0].sum(), x)
+    assert seen[0].tolist() == [0.0, 0.0]
+
+
+def test_gradients_that_did_not_come_are_none_without_materialize_grads(x):
+    seen = []
+    y = make(
+        lambda ctx, x: (ctx.set_materialize_grads(False), two(ctx, x))[1], lambda ctx, g, h: (seen.append(h), g)[1]
+    )(x)
+    torch.autograd.grad(y[0].sum(), x)
+    assert seen == [None]
+
+
+def test_backward_runs_also_when_no_gradient_comes_at_all(x):
+    seen = []
+    inner = make(lambda ctx, x: x * 2, lambda ctx, g: (seen.append(g.tolist()), g)[1])
+    outer = make(lambda ctx, x: x * 2, lambda ctx, g: None)
+    outer(inner(x)).sum().backward()
+    assert seen == [[0.0, 0.0]] and x.grad.tolist() == [0.0, 0.0]
+
+
+def test_what_is_no_tensor_is_returned_as_it_is(x):
+    seen = []
+    y, number, nothing = make(lambda ctx, x: (x * 2, 3, None), lambda ctx, g, *rest: (seen.append(rest), g)[1])(x)
+    assert (number, nothing) == (3, None)
+    y.sum().backward()
+    assert seen == [(None, None)]
+    assert not make(lambda ctx, x: [x * 2], lambda ctx, g: g)(x)[0].requires_grad
+
+
+def test_non_differentiable_outputs_have_no_graph(x):
+    def forward(ctx, x):
+        a, b = two(ctx, x)
+        ctx.mark_non_differentiable(b)
+        return a, b
+
+    a, b = make(forward, lambda ctx, g, h: g * 2 + h)(x)
+    assert a.requires_grad and not b.requires_grad
+    assert by(a, x) == [2.0, 2.0]
+    assert not make(lambda ctx, x: (x * 2).long(), lambda ctx, g: g)(x).requires_grad
+
+
+def test_an_input_returned_as_it_is_becomes_a_view(x):
+    y = make(lambda ctx, x: x, lambda ctx, g: g * 5)(x)
+    assert y is not x and y._base is x
+    assert by(y, x) == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("forward", [lambda ctx, x: x, lambda ctx, x: x.view(1, 2), lambda ctx, x: (x * 2).view(1, 2)])
+def test_views_refuse_in_place_changes(x, forward):
+    y = make(forward, lambda ctx, g: g.view(2))(x * 1)
+    with pytest.raises(
+        RuntimeError, match=r"Output 0 of My is a view .* This view was created inside a custom Function"
+    ):
+        y.add_(1)
+
+
+def test_one_of_several_views_refuses_in_place_changes(x):
+    y = make(lambda ctx, x: tuple(x.unbind()), lambda ctx, *g: torch.stack(g))(x * 1)
+    with pytest.raises(RuntimeError, match="the output of a function that returns multiple views"):
+        y[0].add_(1)
+
+
+def double_in_place(ctx, x):
+    x.mul_(2)
+    ctx.mark_dirty(x)
+    return x
+
+
+def test_a_dirty_input_is_returned_with_a_new_history(x):
+    z = x * 1
+    y = make(double_in_place, lambda ctx, g: g * 2)(z)
+    assert y is z and type(z.grad_fn).__name__ == "MyBackward"
+    assert by(z, x) == [2.0, 2.0]
+
+
+def test_a_dirty_view_changes_the_history_of_its_base(x):
+    z = x * 1
+    make(double_in_place, lambda ctx, g: g * 2)(z[:1])
+    assert type(z.grad_fn).__name__ == "CopySlices"
+    assert by(z, x) == [2.0, 1.0]
+
+
+def test_broadcast_gradients_are_summed(x):
+    a, b = torch.ones(3, 1, requires_grad=True), torch.ones(1, 3, requires_grad=True)
+    y = make(lambda ctx, a, b: a * b, lambda ctx, g: (g, g))(a, b)
+    for create_graph in (False, True):
+        found = torch.autograd.grad(y.sum(), (a, b), create_graph=create_graph, retain_graph=True)
+        assert [tuple(g.shape) for g in found] == [(3, 1), (1, 3)]
+
+
+def test_nested_functions_give_every_order(x):
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * Square.apply(ctx.saved_tensors[0])
+
+    (first,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x, create_graph=True)
+    assert (first.tolist(), second.tolist(), by(second, x)) == ([3.0, 12.0], [6.0, 12.0], [6.0, 6.0])
+
+
+# ---------------------------------------------------------------- errors
+
+
+IDENTITY = lambda ctx, x: x * 1  # noqa: E731
+BACKWARD_ERRORS = [
+    (None, NotImplementedError, "You must implement either the backward or vjp method for your custom autograd.Function"),
+    (lambda ctx, g: (g, g), RuntimeError, r"function MyBackward returned an incorrect number of gradients \(expected 1, got 2\)"),
+    (lambda ctx, g: 3, RuntimeError, r"expected Variable or None \(got int\)"),
+    (lambda ctx, g: [g], RuntimeError, r"expected Variable or None \(got list\)"),
+    (lambda ctx, g: torch.ones(3), RuntimeError,
+     r"Function MyBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(("backward", "kind", "message"), BACKWARD_ERRORS)
+def test_a_wrong_backward_is_told(x, backward, kind, message, create_graph):
+    with pytest.raises(kind, match=message):
+        make(IDENTITY, backward)(x).sum().backward(create_graph=create_graph)
+
+
+def test_too_few_gradients_are_told(x):
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
+        make(lambda ctx, a, b: a * b, lambda ctx, g: g)(x, x).sum().backward()
+
+
+def test_a_gradient_for_what_is_no_tensor_is_told(x):
+    with pytest.raises(
+        RuntimeError, match="returned a gradient different than None at position 2, but the corresponding forward"
+    ):
+        make(lambda ctx, a, k: a * k, lambda ctx, g: (g, g))(x, 2).sum().backward()
+
+
+def test_nones_too_many_are_dropped(x):
+    assert by(make(IDENTITY, lambda ctx, g: (g, None, None))(x), x) == [1.0, 1.0]
+
+
+def test_vjp_and_backward_together_are_refused(x):
+    both = make(IDENTITY, lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g))
+    with pytest.raises(
+        RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed"
+    ):
+        both(x).sum().backward()
+
+
+def changed_but_not_returned(ctx, x):
+    ctx.mark_dirty(x)
+    return x * 1
+
+
+FORWARD_ERRORS = [
+    (lambda ctx, x: (ctx.save_for_backward(3), x)[1], TypeError, "save_for_backward can only save variables, but argument 0 is of type int"),
+    (lambda ctx, x: (ctx.mark_dirty(3), x)[1], RuntimeError, "mark_dirty can only accept variables, but argument"),
+    (lambda ctx, x: (ctx.mark_non_differentiable(3), x)[1], RuntimeError, "mark_non_differentiable only accepts variable arguments, but got"),
+    (changed_but_not_returned, RuntimeError, "Some elements marked as dirty during the forward method were not returned as output"),
+    (double_in_place, RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("forward", "kind", "message"), FORWARD_ERRORS)
+def test_a_wrong_forward_is_told(x, forward, kind, message):
+    with pytest.raises(kind, match=message):
+        make(forward, lambda ctx, g: g)(x)
+
+
+def test_a_dirty_view_must_be_the_only_output(x):
+    with pytest.raises(
+        RuntimeError, match="If your Function modifies inplace an input that is a view of another Tensor"
+    ):
+        make(lambda ctx, x: (double_in_place(ctx, x), x * 1), lambda ctx, g, h: g)((x * 1)[:1])
+
+
+def test_a_function_without_forward_is_told(x):
+    with pytest.raises(
+        NotImplementedError, match=r"You must implement the forward function for custom autograd\.Function\."
+    ):
+        type("Empty", (Function,), {}).apply(x)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"foo": 3}, r"forward\(\) got an unexpected keyword argument 'foo'"),
+        ({"x": 3}, r"forward\(\) got multiple values for argument 'x'"),
+    ],
+)
+def test_wrong_keywords_are_told(x, kwargs, message):
+    with pytest.raises(TypeError, match=message):
+        make(lambda ctx, x, k=2: x * k)(x, **kwargs)
+
+
+def test_a_function_is_not_called_but_applied():
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        made = Square()
+    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"):
+        made(torch.ones(1))
+
+
+def test_an_exception_in_backward_leaves_the_engine_usable(x):
+    def backward(ctx, g):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        make(IDENTITY, backward)(x).sum().backward()
+    assert torch.is_grad_enabled()
+    assert by(x * 2, x) == [2.0, 2.0]
+
+
+def test_an_exception_in_forward_leaves_recording_on(x):
+    def forward(ctx, x):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        make(forward)(x)
+    assert torch.is_grad_enabled()
+
+
+# ---------------------------------------------------------------- once_differentiable
+
+
+@pytest.fixture
+def once():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    return make(forward, once_differentiable(lambda ctx, g: g * 2 * ctx.saved_tensors[0]))
+
+
+def test_once_differentiable_gives_the_first_derivative(x, once):
+    assert by(once(x), x) == [2.0, 4.0]
+
+
+def test_once_differentiable_ends_in_an_error_node(x, once):
+    (g,) = torch.autograd.grad((once(x) ** 2).sum(), x, create_graph=True)
+    assert (type(g.grad_fn).__name__, g.grad_fn.name()) == ("Error", "torch::autograd::Error")
+    assert [node.name() for node, _ in g.grad_fn.next_functions] == ["torch::autograd::AccumulateGrad"]
+    message = "trying to differentiate twice a function that was marked with @once_differentiable"
+    with pytest.raises(RuntimeError, match=message):
+        g.sum().backward()
+
+
+def test_once_differentiable_records_nothing_when_its_gradient_is_constant(x, once):
+    (g,) = torch.autograd.grad(once(x).sum(), x, create_graph=True)
+    assert g.grad_fn is None
