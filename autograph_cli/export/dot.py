@@ -4,27 +4,56 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import graphviz
 
 from autograph_cli.export.scene import Band, Box, Scene
-from autograph_cli.export.style import BANDS, EDGE, FONT, INK, LINE, PALE_INK, SMALL, SUBTITLE, TITLE, node_attributes, text_width
+from autograph_cli.export.style import (
+    BANDS,
+    EDGE,
+    FONT,
+    INK,
+    LINE,
+    PALE_INK,
+    SMALL,
+    SUBTITLE,
+    TITLE,
+    node_attributes,
+    text_width,
+)
 
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 
-def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True,
-           places: Sequence[tuple[float, float]] | None = None, **settings: str) -> str:
+def to_dot(
+    scene: Scene,
+    *,
+    tooltips: bool = True,
+    labels: bool = True,
+    places: Sequence[tuple[float, float]] | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Write the scene as DOT.
 
     `labels` are those of the edges, `places` the centres of the boxes in points, `settings` attributes of the graph.
     """
     dot = graphviz.Digraph("autograph")
-    dot.attr("graph", rankdir="TB", bgcolor="white", fontname=FONT, fontsize="11", nodesep="0.28", ranksep="0.34",
-             pad="0.15", newrank="true", **settings)
+    dot.attr(
+        "graph",
+        rankdir="TB",
+        bgcolor="white",
+        fontname=FONT,
+        fontsize="11",
+        nodesep="0.28",
+        ranksep="0.34",
+        pad="0.15",
+        newrank="true",
+        **settings,
+    )
     dot.attr("node", fontname=FONT, fontsize=f"{TITLE}", fontcolor=INK)
     dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
     if scene.title:
@@ -44,16 +73,23 @@ def to_dot(scene: Scene, *, tooltips: bool = True, labels: bool = True,
         elif scene.bands:
             attributes["weight"] = "4"
         if tooltips:
-            attributes["tooltip"] = graphviz.escape(arrow.tooltip)
-        dot.edge(arrow.tail, arrow.head, **attributes)
+            attributes["tooltip"] = _escaped(arrow.tooltip)
+        dot.body.append(_statement(f"{arrow.tail} -> {arrow.head}", attributes))
     return str(dot.source)
 
 
 def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
     part = graphviz.Digraph(f"cluster_{band.number}")
-    part.attr(label=_label(band.title), labeljust="l", style="filled,rounded", fillcolor=fill, color=line,
-              fontcolor=PALE_INK, margin="10")
+    part.attr(
+        label=_label(band.title),
+        labeljust="l",
+        style="filled,rounded",
+        fillcolor=fill,
+        color=line,
+        fontcolor=PALE_INK,
+        margin="10",
+    )
     for box in scene.boxes:
         if box.band == band.number:
             _node(part, box, tooltips)
@@ -78,10 +114,10 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 def _node(dot: graphviz.Digraph, box: Box, tooltips: bool, place: tuple[float, float] | None = None) -> None:
     attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
     if tooltips:
-        attributes["tooltip"] = graphviz.escape(box.tooltip)
+        attributes["tooltip"] = _escaped(box.tooltip)
     if place is not None:
         attributes["pos"] = f"{place[0]:.2f},{place[1]:.2f}"
-    dot.node(box.id, label=_label(box.title, box.subtitle), id=box.id, **attributes)
+    dot.body.append(_statement(box.id, {"label": _label(box.title, box.subtitle), "id": box.id} | attributes))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -91,8 +127,8 @@ def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
     samples = [(f"legend_{style}", words, node_attributes(style, words, size=EDGE)) for style, words in scene.legend]
     if scene.notes:
         notes = "   ".join(scene.notes)
-        width = f"{text_width(notes) * EDGE / 72 + 0.1:.3f}"
-        shape = {"shape": "plaintext", "width": width, "height": "0.24", "fixedsize": "true"}
+        inches = text_width(notes) * EDGE / 72 + 0.1
+        shape = {"shape": "plaintext", "width": f"{inches:.3f}", "height": "0.24", "fixedsize": "true"}
         samples.append(("legend_notes", notes, shape | {"fontcolor": PALE_INK, "fontsize": f"{EDGE}"}))
     for key, words, attributes in samples:
         width = float(attributes["width"]) * 72
@@ -101,6 +137,16 @@ def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
         legend.node(key, label=_label(words), id=key, pos=f"{x + width / 2:.2f},{y:.2f}", **attributes)
         x += width + 8
     return "".join(legend.body)
+
+
+def _statement(subject: str, attributes: dict[str, str]) -> str:
+    """One line of DOT; values are labels in HTML or free of quotes, which is ten times as fast as quoting each."""
+    listed = [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
+    return f"\t{subject} [{' '.join(listed)}]\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _label(title: str, subtitle: str = "") -> str:

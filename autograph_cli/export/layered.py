@@ -12,7 +12,7 @@ SWEEPS = 4
 
 
 def place(scene: Scene) -> list[tuple[float, float]]:
-    """The centre of each box in points: levels by the longest way to an end, bands apart, neighbours near each other."""
+    """The centre of each box in points: levels by the longest way to an end, bands apart, neighbours near."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
     levels = _levels(scene, edges)
@@ -23,7 +23,7 @@ def place(scene: Scene) -> list[tuple[float, float]]:
     sizes = [box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE) for box in scene.boxes]
     x = [0.0] * len(scene.boxes)
     for row in levels:
-        _pack(row, {number: 0.0 for number in row}, sizes, x)
+        _pack(row, dict.fromkeys(row, 0.0), sizes, x)
     for sweep in range(SWEEPS):
         for row in levels if sweep % 2 else reversed(levels):
             wanted = {number: _middle([x[other] for other in beside[number]], x[number]) for number in row}
@@ -54,7 +54,7 @@ def _middle(values: list[float], otherwise: float) -> float:
 
 
 def _pack(row: list[int], wanted: dict[int, float], sizes: list[tuple[float, float]], x: list[float]) -> None:
-    """Put a row's boxes beside each other, each where it wants to be if there is room, and the row about its own middle."""
+    """Put a row's boxes beside each other, each where it wants to be if there is room, about the row's middle."""
     end = float("-inf")
     for number in row:
         half = sizes[number][0] / 2

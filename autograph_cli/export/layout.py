@@ -21,7 +21,11 @@ CAREFUL, QUICK = 1_000, 3_000
 """Boxes, with one more for each rank that an edge crosses, up to which a layout program is careful, or quick."""
 LARGEST = 20_000
 """Boxes up to which a picture is drawn at all."""
+FINE, COARSE, LONGEST_SIDE = 144, 60, 12_000
+"""Dots per inch of a PNG at best and at least, and the dots of its longest side."""
 _QUICK = {"nslimit": ".1", "nslimit1": ".1", "mclimit": ".1", "splines": "line"}
+_STRAIGHT = {"splines": "line", "outputorder": "edgesfirst"}
+_PLACE = re.compile(r'pos="(-?[\d.]+(?:e[-+]?\d+)?,-?[\d.]+(?:e[-+]?\d+)?)"')
 _BOX = re.compile(r'bb="([-\d.e+]+),([-\d.e+]+),([-\d.e+]+),([-\d.e+]+)"')
 
 
@@ -34,16 +38,31 @@ def draw(scene: Scene, format: str, engine: str | None = None) -> bytes:
     program = find_engine(engine)
     weight = _weight(scene)
     if len(scene.boxes) > LARGEST:
-        raise ExportError(f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
-                          "choose the format dot, text or json, or a smaller part with --root.")
+        raise ExportError(
+            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
+            "choose the format dot, text or json, or a smaller part with --root."
+        )
     if weight <= QUICK:
         careful = weight <= CAREFUL
-        source = to_dot(scene, tooltips=False, labels=careful, **({} if careful else _QUICK))
+        source = to_dot(scene, tooltips=False, labels=careful, settings={} if careful else _QUICK)
         placed = _run([program, "-Kdot", "-Tdot"], source).decode()
     else:
         scene = replace(scene, bands=())
-        placed = to_dot(scene, tooltips=False, labels=False, places=place(scene), splines="line")
-    return _run([program, "-Kneato", "-n2", f"-T{format}"], _with_legend(placed, scene))
+        placed = to_dot(scene, tooltips=False, labels=False, places=place(scene), settings=_STRAIGHT)
+    complete = _with_legend(placed, scene)
+    return _run([program, "-Kneato", "-n2", f"-T{format}", *_resolution(complete, format)], complete)
+
+
+def _resolution(placed: str, format: str) -> list[str]:
+    """As fine as the largest image allows; none for what is not made of dots."""
+    if format != "png":
+        return []
+    places = [tuple(map(float, place.split(","))) for place in _PLACE.findall(placed)]
+    side = max(max(axis) - min(axis) for axis in zip(*places, strict=True)) / 72 + 3
+    dpi = min(FINE, int(LONGEST_SIDE / side))
+    if dpi < COARSE:
+        raise ExportError("The graph is too big for a PNG: choose the format svg, or a smaller part with --root.")
+    return [f"-Gdpi={dpi}"]
 
 
 def find_engine(engine: str | None = None) -> str:
@@ -55,7 +74,7 @@ def find_engine(engine: str | None = None) -> str:
     path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == ENGINES[0] else None
     path = path or shutil.which(name)
     if path is None:
-        advice = "pip install graphviz-pure" if name == ENGINES[0] else "install Graphviz, or leave the choice to autograph"
+        advice = f"pip install {name}" if name == ENGINES[0] else "install Graphviz, or leave the choice to autograph"
         raise ExportError(f"The layout program {name!r} is not installed: {advice}.")
     return path
 
@@ -84,8 +103,9 @@ def _run(command: list[str], source: str) -> bytes:
     try:
         done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=TIME_LIMIT, check=False)
     except subprocess.TimeoutExpired:
-        raise ExportError(f"{name} took more than {TIME_LIMIT:g} s: "
-                          "choose the format dot or text, or a smaller part with --root.") from None
+        raise ExportError(
+            f"{name} took more than {TIME_LIMIT:g} s: choose the format dot or text, or a smaller part with --root."
+        ) from None
     except OSError as error:
         raise ExportError(f"{name} cannot be run: {error.strerror}.") from None
     if done.returncode or not done.stdout:

@@ -49,7 +49,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The boxes of one order; what the script made from derivatives of order n lies above these, in a band of its own."""
+    """The boxes of one order; what the script made from derivatives lies above these, in a band of its own."""
 
     number: int
     """Twice the order, which is the height at which it lies; odd for what was made from derivatives."""
@@ -83,7 +83,7 @@ def short(text: str, limit: int = LONGEST_LABEL) -> str:
     text = visible(text)
     if len(text) <= limit:
         return text
-    return f"{text[: limit // 2]}…{text[len(text) - limit + limit // 2 + 1:]}"
+    return f"{text[: limit // 2]}…{text[len(text) - limit + limit // 2 + 1 :]}"
 
 
 class _Builder:
@@ -144,7 +144,7 @@ class _Builder:
         ]
 
     def _bands(self) -> list[int]:
-        """The band of each node: twice its order, or one more than the highest order that an order-0 node was made from."""
+        """The band of each node: twice its order, one more for an order-0 node that was made from derivatives."""
         if not any(node.order for node in self.graph):
             return [0] * len(self.graph)
         edges = [(user, used) for user, _, used, _ in self.uses]
@@ -187,12 +187,14 @@ class _Builder:
             of = f"∂ {parent.op or parent.name}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = node.op or node.name if self.data else node.name
-        return Box(key, "derivative" if node.order else "operation", short(title), subtitle, tooltip, self.band[node.id])
+        style: Style = "derivative" if node.order else "operation"
+        return Box(key, style, short(title), subtitle, tooltip, self.band[node.id])
 
     def _pill(self, node: Node, nr: int) -> None:
         key = self.pills[node.id, nr]
-        tooltip = f"{visible(', '.join(self.rooted[node.id, nr]))}: {node.outputs[nr].type}"
-        self.boxes.append(Box(key, "result", short(", ".join(self.rooted[node.id, nr])), "", tooltip, self.band[node.id]))
+        names = ", ".join(self.rooted[node.id, nr])
+        tooltip = f"{visible(names)}: {node.outputs[nr].type}"
+        self.boxes.append(Box(key, "result", short(names), "", tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
         self.arrows.append(Arrow(tail, head, self._type(node, nr), False, tooltip))
 

@@ -1,7 +1,8 @@
-"""How things look: shape, colour and line for each kind, so that they are told apart in grey as well; and how big they are."""
+"""How things look: shape, colour and line for each kind, told apart in grey as well; and how big they are."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 Style = Literal["input", "leaf", "operation", "derivative", "result"]
@@ -34,6 +35,7 @@ def text_width(text: str) -> float:
     return sum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
 
 
+@lru_cache(4096)
 def box_size(style: Style, title: str, subtitle: str = "", size: float = TITLE) -> tuple[float, float]:
     """Width and height in points of a node that these two lines fit in."""
     line = max(text_width(title) * size, text_width(subtitle) * SUBTITLE)

@@ -14,7 +14,7 @@ _COMMENT = re.compile(r"<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*", re.DOTALL)
 _POINTS = re.compile(r' points="([^"]*)"')
 _CENTRE = re.compile(r' cx="([^"]*)"')
 _PATH = re.compile(r' d="([^"]*)"')
-_TEXT = re.compile(r'<text [^>]*?text-anchor="\w+" x="[^"]*"')
+_TEXT = re.compile(r'(<text [^>]*?)text-anchor="\w+" x="[^"]*"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -35,7 +35,7 @@ def _group(match: re.Match[str], tooltips: Mapping[str, str]) -> str:
     if kind == "node" and not key.endswith("_notes"):
         middle = _middle(body)
         if middle is not None:
-            body = _TEXT.sub(lambda text: re.sub(r'text-anchor="\w+" x="[^"]*"', f'text-anchor="middle" x="{middle}"', text[0]), body)
+            body = _TEXT.sub(rf'\1text-anchor="middle" x="{middle}"', body)
     return f'<g id="{key}" class="{kind}">\n{title}{body}</g>'
 
 

@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 # Writing
 
+
 def to_json(trace: Trace) -> str:
     """Write the trace, as described in docs/trace-format.md; the same trace gives the same text.
 
@@ -50,11 +51,13 @@ def _step(step: Step) -> str:
 
 
 def _graph(graph: Graph) -> str:
-    return ",\n".join([
-        _rows("nodes", map(_node, graph.nodes)),
-        _rows("roots", ({"name": root.name, "node": root.node, "nr": root.nr} for root in graph.roots)),
-        _rows("passes", map(_pass, graph.passes)),
-    ])
+    return ",\n".join(
+        [
+            _rows("nodes", map(_node, graph.nodes)),
+            _rows("roots", ({"name": root.name, "node": root.node, "nr": root.nr} for root in graph.roots)),
+            _rows("passes", map(_pass, graph.passes)),
+        ]
+    )
 
 
 def _rows(name: str, rows: Iterable[dict[str, Any]]) -> str:
@@ -117,8 +120,10 @@ def from_json(text: str, name: str = "the trace") -> Trace:
     data = _parse(text, name)
     version = data.get("version")
     if type(version) is int and version > VERSION:
-        raise TraceError(f"{name} has version {version}, and this autograph reads up to version {VERSION}: "
-                         "a newer autograph wrote it.")
+        raise TraceError(
+            f"{name} has version {version}, and this autograph reads up to version {VERSION}: "
+            "a newer autograph wrote it."
+        )
     if type(version) is not int or version < 1:
         raise TraceError(f"{name} is malformed: version must be a whole number from 1, not {_shown(version)}.")
     body = {key: value for key, value in data.items() if key not in ("format", "version")}
@@ -149,11 +154,12 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     except RecursionError:
         raise TraceError(f"{name} is not an autograph trace.") from None
     except ValueError as error:
-        if start.startswith(_HEADER[:len(start)]):
-            rest = start[error.pos:] if isinstance(error, json.JSONDecodeError) else "?"
+        if start.startswith(_HEADER[: len(start)]):
+            rest = start[error.pos :] if isinstance(error, json.JSONDecodeError) else "?"
             # An open string or a number cut in two is reported where it starts; neither goes over a line's end.
             if "\n" not in rest.rstrip("\n"):
-                raise TraceError(f"{name} is truncated: it ends in the middle, at line {start.count(chr(10)) + 1}.") from None
+                line = start.count("\n") + 1
+                raise TraceError(f"{name} is truncated: it ends in the middle, at line {line}.") from None
             raise TraceError(f"{name} is damaged: {error}.") from None
         raise TraceError(f"{name} is not an autograph trace.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -200,7 +206,7 @@ def _edge(value: Any, place: str) -> Edge:
 def _type(value: Any, place: str) -> TensorType:
     match = _TYPE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise _Malformed(f"{place} must be a type such as \"float32[3, 4]\", not {_shown(value)}")
+        raise _Malformed(f'{place} must be a type such as "float32[3, 4]", not {_shown(value)}')
     dtype, shape, device = match.groups()
     return TensorType(dtype, tuple(map(int, shape.split(", "))) if shape else (), device or "cpu")
 
@@ -213,11 +219,12 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
     def read(value: Any, place: str) -> tuple[T, ...]:
         _need(isinstance(value, list), value, place, "a list")
         return tuple([reader(item, f"{place}[{index}]") for index, item in enumerate(value)])
+
     return read
 
 
 def _record(cls: type[T], readers: dict[str, Reader[Any]], **renamed: str) -> Reader[T]:
-    """A reader of one record; `renamed` are fields that have another key in the text, fields without default must be there."""
+    """A reader of one record; `renamed` are fields with another key in the text."""
     key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
     field_of = {key: field for field, key in key_of.items()}
     needed = [key_of[field.name] for field in fields(cls) if field.default is MISSING]  # type: ignore[arg-type]
@@ -234,29 +241,70 @@ def _record(cls: type[T], readers: dict[str, Reader[Any]], **renamed: str) -> Re
                 raise _Malformed(f"{place or 'the trace'} has the unknown field {key!r}")
             found[field_of[key]] = readers[key](item, prefix + key)
         return cls(**found)
+
     return read
 
 
 _read_source = _record(Source, {"file": _text, "line": _count, "text": _text, "function": _text})
-_read_saved = _record(Saved, {
-    "name": _text, "type": _optional(_type), "value": _text, "bytes": _count, "storage": _optional(_count),
-})
-_read_node = _record(Node, {
-    "id": _count, "kind": _kind, "name": _text, "op": _text,
-    "outputs": _list(_record(Output, {"type": _type, "names": _list(_text)})),
-    "next": _list(_optional(_edge)), "args": _list(_edge),
-    "order": _count, "parent": _optional(_count), "pass": _optional(_count),
-    "source": _optional(_read_source), "module": _text, "saved": _list(_read_saved),
-}, pass_id="pass")
-_read_graph = _record(Graph, {
-    "nodes": _list(_read_node),
-    "roots": _list(_record(Root, {"name": _text, "node": _count, "nr": _count})),
-    "passes": _list(_record(Pass, {
-        "id": _count, "call": _text, "order": _count, "create_graph": _flag, "roots": _list(_edge),
-        "source": _optional(_read_source), "ran": _list(_count),
-    })),
-})
-_read_trace = _record(Trace, {
-    "script": _text, "engine": _text, "total_steps": _count, "failure": _text,
-    "steps": _list(_record(Step, {"number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph)})),
-})
+_read_saved = _record(
+    Saved,
+    {
+        "name": _text,
+        "type": _optional(_type),
+        "value": _text,
+        "bytes": _count,
+        "storage": _optional(_count),
+    },
+)
+_read_node = _record(
+    Node,
+    {
+        "id": _count,
+        "kind": _kind,
+        "name": _text,
+        "op": _text,
+        "outputs": _list(_record(Output, {"type": _type, "names": _list(_text)})),
+        "next": _list(_optional(_edge)),
+        "args": _list(_edge),
+        "order": _count,
+        "parent": _optional(_count),
+        "pass": _optional(_count),
+        "source": _optional(_read_source),
+        "module": _text,
+        "saved": _list(_read_saved),
+    },
+    pass_id="pass",
+)
+_read_graph = _record(
+    Graph,
+    {
+        "nodes": _list(_read_node),
+        "roots": _list(_record(Root, {"name": _text, "node": _count, "nr": _count})),
+        "passes": _list(
+            _record(
+                Pass,
+                {
+                    "id": _count,
+                    "call": _text,
+                    "order": _count,
+                    "create_graph": _flag,
+                    "roots": _list(_edge),
+                    "source": _optional(_read_source),
+                    "ran": _list(_count),
+                },
+            )
+        ),
+    },
+)
+_read_trace = _record(
+    Trace,
+    {
+        "script": _text,
+        "engine": _text,
+        "total_steps": _count,
+        "failure": _text,
+        "steps": _list(
+            _record(Step, {"number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph)})
+        ),
+    },
+)

@@ -55,8 +55,10 @@ def _check_edges(graph: Graph, node: Node) -> None:
             if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
                 _check_target(graph, edge, f"{_title(node)}: {field}[{place}]")
             if field == "next" and nodes[edge.node].kind == "input":
-                raise GraphError(f"{_title(node)}: next[{place}] points to {_title(nodes[edge.node])}, "
-                                 "an input, which has no gradient.")
+                raise GraphError(
+                    f"{_title(node)}: next[{place}] points to {_title(nodes[edge.node])}, "
+                    "an input, which has no gradient."
+                )
 
 
 def _check_target(graph: Graph, edge: Edge, what: str) -> None:
@@ -75,19 +77,22 @@ def _check_origin(graph: Graph, node: Node) -> None:
             raise GraphError(f"{_title(node)} has a parent, but no pass made it.")
         return
     if not 0 <= node.pass_id < len(graph.passes):
-        raise GraphError(f"{_title(node)} comes from pass {node.pass_id}, and the graph has {len(graph.passes)} passes.")
+        raise GraphError(f"{_title(node)} comes from pass {node.pass_id}, and there are {len(graph.passes)} passes.")
     order = graph.passes[node.pass_id].order
     if node.order != order:
         raise GraphError(f"{_title(node)} has order {node.order}, and its pass {node.pass_id} has order {order}.")
     if node.parent is None:
         return
     if not 0 <= node.parent < len(graph.nodes):
-        raise GraphError(f"{_title(node)} has node {node.parent} as its parent, "
-                         f"and the graph has {len(graph.nodes)} nodes.")
+        raise GraphError(
+            f"{_title(node)} has node {node.parent} as its parent, and the graph has {len(graph.nodes)} nodes."
+        )
     parent = graph.nodes[node.parent]
     if parent.order >= node.order:
-        raise GraphError(f"{_title(node)} has order {node.order}, which is not above that of its parent, "
-                         f"{_title(parent)}, order {parent.order}.")
+        raise GraphError(
+            f"{_title(node)} has order {node.order}, which is not above that of its parent, "
+            f"{_title(parent)}, order {parent.order}."
+        )
 
 
 def _check_pass(graph: Graph, index: int, entry: Pass) -> None:
@@ -101,8 +106,10 @@ def _check_pass(graph: Graph, index: int, entry: Pass) -> None:
         if not 0 <= ran < len(graph.nodes):
             raise GraphError(f"pass {index} ran node {ran}, and the graph has {len(graph.nodes)} nodes.")
         if graph.nodes[ran].order >= entry.order:
-            raise GraphError(f"pass {index} has order {entry.order} and ran {_title(graph.nodes[ran])}, "
-                             f"order {graph.nodes[ran].order}; a pass is above all that it ran.")
+            raise GraphError(
+                f"pass {index} has order {entry.order} and ran {_title(graph.nodes[ran])}, "
+                f"order {graph.nodes[ran].order}; a pass is above all that it ran."
+            )
 
 
 def _check_circles(graph: Graph, field: str, targets: Callable[[Node], Iterable[int]]) -> None:

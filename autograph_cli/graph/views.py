@@ -56,8 +56,10 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = find_roots(graph, roots)
     derived = [root.name for root in chosen if graph.nodes[root.node].order]
     if roots is not None and derived:
-        raise GraphError(f"Root {derived[0]!r} is a derivative and not part of the forward graph; "
-                         "it is in the double-backward graph.")
+        raise GraphError(
+            f"Root {derived[0]!r} is a derivative and not part of the forward graph; "
+            "it is in the double-backward graph."
+        )
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
@@ -138,14 +140,26 @@ def _take(
         return tuple([Edge(new[edge.node], edge.nr) for edge in edges if edge.node in new])
 
     return Graph(
-        nodes=tuple([
-            Node(
-                number, node.kind, node.name, node.op, node.outputs, tuple(map(moved, next_of(node))),
-                all_moved(args_of(node)), node.order, None if node.parent is None else new.get(node.parent),
-                None if node.pass_id is None else passes[node.pass_id], node.source, node.module, node.saved,
-            )
-            for number, node in enumerate(nodes)
-        ]),
+        nodes=tuple(
+            [
+                Node(
+                    number,
+                    node.kind,
+                    node.name,
+                    node.op,
+                    node.outputs,
+                    tuple(map(moved, next_of(node))),
+                    all_moved(args_of(node)),
+                    node.order,
+                    None if node.parent is None else new.get(node.parent),
+                    None if node.pass_id is None else passes[node.pass_id],
+                    node.source,
+                    node.module,
+                    node.saved,
+                )
+                for number, node in enumerate(nodes)
+            ]
+        ),
         roots=tuple(replace(root, node=new[root.node]) for root in roots),
         passes=tuple(
             replace(
@@ -160,7 +174,7 @@ def _take(
 
 
 def _as_input(node: Node) -> Node:
-    return replace(node, kind="input", name="Input", op="", next=(), args=(), order=0, parent=None, pass_id=None, saved=())
+    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module)
 
 
 def _split_inputs(graph: Graph) -> Graph:

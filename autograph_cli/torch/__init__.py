@@ -21,7 +21,8 @@ general.kernels_by_device["cpu"] = _kernels.cpu
 # PyTorch computes inf and nan in silence. NumPy's warnings are silenced for the engine's own lines only.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
-from ._core import dtypes, layout as _layout, registry
+from ._core import dtypes, registry
+from ._core import layout as _layout
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.layout import (
@@ -37,22 +38,56 @@ from ._core.size import Size
 from ._core.tensor import Tensor
 from ._ops import (  # noqa: F401  (each publishes what it defines)
     activations as _activations,
+)
+from ._ops import (
     arithmetic as _arithmetic,
+)
+from ._ops import (
     arranging as _arranging,
+)
+from ._ops import (
     comparison as _comparison,
+)
+from ._ops import (
     conversion as _conversion,
+)
+from ._ops import (
     creation as _creation,
+)
+from ._ops import (
     functions as _functions,
+)
+from ._ops import (
     indexing as _indexing,
+)
+from ._ops import (
     joining as _joining,
+)
+from ._ops import (
     legacy as _legacy,
+)
+from ._ops import (
     linear as _linear,
+)
+from ._ops import (
     losses as _losses,
+)
+from ._ops import (
     operators as _operators,
+)
+from ._ops import (
     protocols as _protocols,
+)
+from ._ops import (
     random as _random,
+)
+from ._ops import (
     ranges as _ranges,
+)
+from ._ops import (
     reductions as _reductions,
+)
+from ._ops import (
     views as _views,
 )
 

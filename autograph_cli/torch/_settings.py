@@ -30,7 +30,9 @@ def are_deterministic_algorithms_enabled() -> bool:
 def set_float32_matmul_precision(precision: str) -> None:
     """Taken note of: products are always computed at the highest precision. RuntimeError for an unknown name."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium', the current options are 'highest'")
+        raise RuntimeError(
+            f"{precision} is not one of 'highest', 'high', or 'medium', the current options are 'highest'"
+        )
     _settings["precision"] = precision
 
 

@@ -278,7 +278,7 @@ def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> 
     places = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
     for name in derivative.needs:
-        if name == "mask":
+        if name == "mask" and "mask" not in op.saved_names:
             arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")

@@ -77,7 +77,7 @@ class Operation:
         self.function: Callable[..., Any] = lambda *a: None
 
     def _saved_names(self) -> tuple[str, ...]:
-        special = {"grad", "grads", "mask"}
+        special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
         names: list[str] = []
         for derivative in self.derivatives:
             names += [n for n in derivative.needs if n not in special and n not in names]

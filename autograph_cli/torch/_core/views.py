@@ -203,15 +203,16 @@ def _check_creation(tensor: Tensor, view: View) -> None:
         return
     from .node import short_name
 
-    raise RuntimeError(f"Output {edge[1]} of {short_name(edge[0])} is a view and is being modified inplace. {_REFUSALS[view.creation]}")
+    what = f"Output {edge[1]} of {short_name(edge[0])}"
+    raise RuntimeError(f"{what} is a view and is being modified inplace. {_REFUSALS[view.creation]}")
 
 
 _REFUSALS = {
-    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-    "to be modified inplace. You should replace the inplace operation by an out-of-place one.",
-    CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+    "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+    "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+    "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
 }
 
 

@@ -23,7 +23,7 @@ def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
     """
     if isinstance(data, float) and not isinstance(data, np.generic):
         return _scalar(data, dtype or S.default_dtype)
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, np.ndarray):
         known = supported(data)
         return cast(np.array(data, known), dtype or known)[()]
     if isinstance(data, (str, bytes)):
@@ -68,7 +68,11 @@ def cast(array: Any, dtype: np.dtype[Any]) -> Any:
 def _is_sequence(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return True
-    if isinstance(x, Tensor) or (isinstance(x, np.ndarray) and not x.ndim) or isinstance(x, (str, bytes, dict, np.generic)):
+    if (
+        isinstance(x, Tensor)
+        or (isinstance(x, np.ndarray) and not x.ndim)
+        or isinstance(x, (str, bytes, dict, np.generic))
+    ):
         return False
     return hasattr(x, "__getitem__") and hasattr(x, "__len__")
 
@@ -147,18 +151,22 @@ def _scalar(number: Any, dtype: np.dtype[Any]) -> Any:
 
 def _filled(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
     """The elements as an array with one dimension; RuntimeError where one does not fit."""
-    flat = [x.item() if isinstance(x, (np.generic, np.ndarray)) else _number(x) if isinstance(x, Tensor) else x for x in flat]
     _check_kinds(flat, dtype)
+    flat = [
+        x.item() if isinstance(x, (np.generic, np.ndarray)) else _number(x) if isinstance(x, Tensor) else x
+        for x in flat
+    ]
     category = dtypes.CATEGORY[dtype]
     if category == dtypes.INTEGRAL:
         return _integers(flat, dtype)
     if category == dtypes.BOOLEAN:
         return np.array([bool(x) for x in flat], dtype)
     wide = np.complex128 if category == dtypes.COMPLEX else np.float64
-    return _narrow(np.array(flat, wide), dtype)
+    return narrow(np.array(flat, wide), dtype)
 
 
-def _narrow(array: Any, dtype: np.dtype[Any]) -> Any:
+def narrow(array: Any, dtype: np.dtype[Any]) -> Any:
+    """A cast of floats as C++ makes it: to 16 bits by way of float32."""
     with np.errstate(over="ignore"):
         return (array.astype(np.float32) if dtype.itemsize == 2 else array).astype(dtype, copy=False)
 
@@ -174,6 +182,7 @@ def _number(x: Tensor) -> Any:
 
 
 _WANTED = {
+    dtypes.BOOLEAN: "'{}' object cannot be interpreted as an integer",
     dtypes.INTEGRAL: "'{}' object cannot be interpreted as an integer",
     dtypes.FLOATING: "must be real number, not {}",
     dtypes.COMPLEX: "must be real number, not {}",
@@ -183,14 +192,17 @@ _WANTED = {
 def _check_kinds(flat: Sequence[Any], dtype: np.dtype[Any]) -> None:
     category = dtypes.CATEGORY[dtype]
     for kind in set(map(type, flat)):
-        if issubclass(kind, (bool, int, float)) or (issubclass(kind, complex) and category in (dtypes.BOOLEAN, dtypes.COMPLEX)):
-            continue
+        shown = f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
         if issubclass(kind, (str, bytes)):
-            raise ValueError(f"too many dimensions '{kind.__name__}'")
-        if category in _WANTED and not hasattr(kind, "__index__") and not hasattr(kind, "__float__"):
-            raise TypeError(_WANTED[category].format(kind.__name__))
+            raise ValueError(f"too many dimensions '{shown}'")
         if issubclass(kind, complex):
-            raise TypeError(_WANTED[category].format("complex"))
+            fits = category in (dtypes.BOOLEAN, dtypes.COMPLEX)
+        elif category <= dtypes.INTEGRAL:
+            fits = issubclass(kind, (float, np.bool_)) or hasattr(kind, "__index__")
+        else:
+            fits = hasattr(kind, "__float__") or hasattr(kind, "__index__")
+        if not fits:
+            raise TypeError(_WANTED[category].format(shown))
 
 
 def _integers(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
@@ -209,13 +221,10 @@ def _integers(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
 
 
 def _whole(x: Any, dtype: np.dtype[Any]) -> int:
-    try:
-        number = int(x)
-    except (OverflowError, ValueError):
-        raise _overflow(dtype) from None
-    if isinstance(x, float) and dtype == np.int64 and not -(1 << 63) <= number < 1 << 63:
+    limits = np.iinfo(dtype)
+    if isinstance(x, float) and not limits.min <= x <= limits.max:
         raise _overflow(dtype)
-    return number
+    return int(x)
 
 
 def _overflow(dtype: np.dtype[Any]) -> RuntimeError:

@@ -53,7 +53,12 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         f"{name}_.Scalar(Tensor self, Scalar other)", _kernel(name, ordered), node=f"{node}Backward0", self=_zeros
     )
     with_tensor = operation(
-        f"{name}_.Tensor(Tensor self, Tensor other)", kernel, promotes=True, node=f"{node}Backward1", self=_zeros, other=_zeros
+        f"{name}_.Tensor(Tensor self, Tensor other)",
+        kernel,
+        promotes=True,
+        node=f"{node}Backward1",
+        self=_zeros,
+        other=_zeros,
     )
 
     def choose(input: Any, other: Any) -> Any:
@@ -153,7 +158,9 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 
 publish(
-    operation("isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]),
+    operation(
+        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+    ),
     operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
     operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
 )
@@ -191,7 +198,9 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
     methods[f"__{symbol}__"] = run
     methods[f"__i{symbol}__"] = lambda self, other: in_place(self, other) if is_operand(other) else NotImplemented
     if symbol.endswith("shift"):
-        methods[f"__r{symbol}__"] = lambda self, other: made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
+        methods[f"__r{symbol}__"] = lambda self, other: (
+            made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
+        )
     else:
         methods[f"__r{symbol}__"] = run
 
@@ -251,7 +260,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 class finfo:
     """The limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits; TypeError for others."""
 
-    def __init__(self, type: Any = None) -> None:  # noqa: A002  (PyTorch's name)
+    def __init__(self, type: Any = None) -> None:
         kind = dtypes.FROM_NUMPY[S.default_dtype if type is None else dtypes.numpy_dtype(type)].to_real()
         if not kind.is_floating_point:
             raise TypeError(
@@ -274,7 +283,7 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype: max, min, bits; TypeError for others."""
 
-    def __init__(self, type: Any) -> None:  # noqa: A002  (PyTorch's name)
+    def __init__(self, type: Any) -> None:
         kind = dtypes.FROM_NUMPY[dtypes.numpy_dtype(type)]
         if kind.category > dtypes.INTEGRAL:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")

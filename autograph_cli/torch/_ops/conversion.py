@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import device as devices, dims, dtypes, layout as layouts
+from .._core import device as devices
+from .._core import dims, dtypes
+from .._core import layout as layouts
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
@@ -103,7 +105,9 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 
 def _bad_arguments(x: Any, name: str = "") -> TypeError:
-    return TypeError(f"to() received an invalid combination of arguments - got ({name}{type(x).__name__}{', ' if name else ''})")
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({name}{type(x).__name__}{', ' if name else ''})"
+    )
 
 
 @composite(function=False)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import device as devices, dtypes, general, layout as layouts
+from .._core import device as devices
+from .._core import dtypes, general
+from .._core import layout as layouts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import S
@@ -30,14 +32,18 @@ def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
     return dtypes.numpy_dtype(wide)
 
 
-def placed(name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None) -> Any:
+def placed(
+    name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None
+) -> Any:
     """The dtype of a tensor to make, after the place where it is to live was checked."""
     if device is not None:
         devices.check(device)
     elif S.default_device is not None:
         devices.check(S.default_device)
     if layout is not None and layout is not layouts.strided:
-        raise RuntimeError(f"{name}(...) is not implemented for {layout} layout: autograph's engine has dense tensors only")
+        raise RuntimeError(
+            f"{name}(...) is not implemented for {layout} layout: autograph's engine has dense tensors only"
+        )
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
@@ -117,7 +123,9 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
 
 
 @composite(method=False)
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new leaf that holds a copy of `data`: a number, a nested sequence of them, a NumPy array.
 
     ValueError for ragged sequences, TypeError or RuntimeError for what is no number.
@@ -164,10 +172,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @composite(method=False)
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """`obj` as a tensor; `copy` asks for (True) or forbids (False) new memory, ValueError if that cannot be."""
     found = as_tensor(obj, dtype, device)
-    shares = found is obj or isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj)
+    shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj))
     if copy is False and not shares:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     if copy and shares:
@@ -217,7 +227,9 @@ def strided_like(a: Any, dtype: Any) -> Any:
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
     """New memory in a memory format."""
-    places = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(memory_format)
+    places = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(
+        memory_format
+    )
     if places is None:
         return general.kernels().xp.empty(shape, dtype)
     rank, order = places
@@ -277,11 +289,15 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, d
     value = number("full", "fill_value", 2, fill_value)
     inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
     wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
-    return finish("full", general.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out)
+    return finish(
+        "full", general.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out
+    )
 
 
 @composite(method=False)
-def full_like(input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any) -> Tensor:
+def full_like(
+    input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
+) -> Tensor:
     """`full` with the shape, the dtype and the order of dimensions of `input`."""
     new = functions["empty_like"](input, dtype=dtype, **placement)
     value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
@@ -317,7 +333,9 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **p
 
 
 @composite(function=False)
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`tensor(data)` of the dtype of this tensor."""
     if isinstance(data, Tensor):
         _warn_copy("tensor.new_tensor(sourceTensor)")
@@ -338,14 +356,18 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
     from .._core import views
 
     wanted = placed("empty_strided", dtype, layout, device, pin_memory)
-    return finish("empty_strided", views.empty_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
+    return finish(
+        "empty_strided", views.empty_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad
+    )
 
 
 @composite(method=False)
 def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A 0-d tensor of a number, of the default dtype if none is named."""
-    wanted = placed("scalar_tensor", dtype, layout, device, pin_memory, dtypes.complex_default() if isinstance(s, complex) else None)
+    wanted = placed(
+        "scalar_tensor", dtype, layout, device, pin_memory, dtypes.complex_default() if isinstance(s, complex) else None
+    )
     return finish("scalar_tensor", fitting(number("scalar_tensor", "s", 1, s), wanted), requires_grad)
 
 
@@ -370,9 +392,13 @@ for _name in ("zeros", "ones", "full", "zeros_like", "ones_like"):
 def _check_parts(name: str, a: Any, b: Any) -> None:
     kinds = [dtypes.cpp_name(t._raw.dtype) for t in (a, b)]
     if not all(k in ("Half", "Float", "Double") for k in kinds):
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
+        )
     if kinds[0] != kinds[1]:
-        raise RuntimeError(f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
+        )
 
 
 def _complex(f: Any, real: Any, imag: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core import device as devices, dtypes
+from .._core import device as devices
+from .._core import dtypes
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor, new

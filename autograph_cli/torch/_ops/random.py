@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import device as devices, dims, general, generator as samplers
+from .._core import device as devices
+from .._core import dims, general
+from .._core import generator as samplers
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor, inference_result, make
@@ -302,7 +304,10 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
 
 
 _bernoulli_one = _fills(
-    "bernoulli_.float(Tensor self, float p, Generator? generator=None)", "BernoulliBackward2", _sampler("bernoulli"), {"p": 0.5}
+    "bernoulli_.float(Tensor self, float p, Generator? generator=None)",
+    "BernoulliBackward2",
+    _sampler("bernoulli"),
+    {"p": 0.5},
 )
 
 

@@ -17,8 +17,8 @@ from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor
-from ._data import cast
-from .creation import finish, number, placed
+from ._data import cast, narrow
+from .creation import finish, fitting, number, placed
 
 REGISTER = 32
 """Bytes."""
@@ -49,7 +49,7 @@ def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: An
 
 
 @composite(method=False)
-def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,  # noqa: A001
+def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,
           pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
     """The numbers from `start` up to and including `end`; deprecated in favour of `arange`."""
     warnings.warn(
@@ -88,7 +88,11 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     start, end, steps = number("logspace", "start", 1, start), number("logspace", "end", 2, end), _count(steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
-    raw = np.power(exact.type(base), _even(start, end, steps, exact)) if steps > 1 else np.full(steps, base, exact) ** start
+    raw = (
+        np.power(exact.type(base), _even(start, end, steps, exact))
+        if steps > 1
+        else np.full(steps, base, exact) ** start
+    )
     return finish("logspace", cast(raw, wanted), requires_grad, out)
 
 
@@ -106,13 +110,17 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, 
 
 
 @composite(method=False)
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
     """The places on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
     return _triangle("tril_indices", np.tri(row, col, offset, dtype=bool), dtype, device, layout)
 
 
 @composite(method=False)
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
     """The places on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
     return _triangle("triu_indices", ~np.tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
 
@@ -172,12 +180,12 @@ def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         return (int(start) + int(step) * np.arange(count, dtype=np.int64)).astype(dtype)
     i = np.arange(count, dtype=np.float64)
-    exact = cast(multiply_add(i, float(step), float(start)), dtype)
+    exact = narrow(multiply_add(i, float(step), float(start)), dtype)
     lanes = REGISTER // dtype.itemsize
     in_blocks = count - count % (2 * lanes)
     lane = np.arange(count) % lanes
     base = exact[np.arange(count) - lane].astype(np.float64)
-    blocked = cast(multiply_add(lane.astype(np.float64), float(step), base), dtype)
+    blocked = narrow(multiply_add(lane.astype(np.float64), float(step), base), dtype)
     return np.where(np.arange(count) < in_blocks, blocked, exact)
 
 
@@ -189,14 +197,18 @@ def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
         return (real + 1j * imag).astype(dtype)
     whole = dtype.kind in "iu"
     work = np.dtype(np.float64) if whole else dtype
-    low, high = (work.type(int(x) if whole else x) for x in (start, end))
+    low, high = (work.type(fitting(x, dtype)) for x in (start, end))
     if steps < 2:
         return np.full(steps, low, work).astype(dtype)
-    step = float((high - low) / work.type(steps - 1))
-    i = np.arange(steps, dtype=np.float64)
-    up = multiply_add(i, step, float(low))
-    down = multiply_add(steps - 1 - i, -step, float(high))
-    return cast(np.where(i < steps // 2, up, down), dtype)
+    step = (high - low) / work.type(steps - 1)
+    i = np.arange(steps)
+    if work.itemsize == 2:
+        # Numbers of 16 bits have no such instruction: each step is rounded.
+        up, down = low + step * i.astype(work), high - step * (steps - 1 - i).astype(work)
+    else:
+        up = multiply_add(i.astype(np.float64), float(step), float(low))
+        down = multiply_add((steps - 1.0 - i), -float(step), float(high))
+    return np.where(i < steps // 2, up, down).astype(dtype)
 
 
 def _half(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -20,7 +20,7 @@ class set_detect_anomaly:
 
     >>> from autograph_cli import torch
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
-    ...     torch.is_anomaly_enabled()
+    ...     torch.autograd.anomaly_mode.is_anomaly_enabled()
     True
     """
 
@@ -41,7 +41,7 @@ class detect_anomaly:
 
     >>> from autograph_cli import torch
     >>> with torch.autograd.detect_anomaly():  # doctest: +SKIP
-    ...     torch.is_anomaly_enabled()
+    ...     torch.autograd.anomaly_mode.is_anomaly_enabled()
     True
     """
 

@@ -25,9 +25,9 @@ class GradcheckError(RuntimeError):
 
 def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
               raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
-              check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
-              masked: bool | None = None) -> bool:  # fmt: skip
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+              check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+              check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None) -> bool:  # fmt: skip
     """Compare the gradients of `func` with finite differences; GradcheckError, or False, where they differ.
 
     >>> from autograph_cli import torch
@@ -77,7 +77,8 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        gradients, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        gradients, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad, fast_mode=fast_mode,
     )  # fmt: skip
@@ -285,8 +286,8 @@ class _Check:
                 found = grad(outputs, self.wanted, zeros, allow_unused=True)
             except RuntimeError as error:
                 raise GradcheckError(
-                    'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
-                    'output gradients" in "tools/autograd/derivatives.yaml"'
+                    'Expected backward function to handle undefined output grads. Please look at "Notes about '
+                    'undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 ) from error
             if any(g is not None and np.any(g._raw != 0) for g in found):
                 raise GradcheckError(

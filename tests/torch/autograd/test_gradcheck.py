@@ -214,7 +214,7 @@ def z():
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-@pytest.mark.parametrize("function", [lambda z: z * z, lambda z: (z * z.conj()).real, lambda z: z.abs()])
+@pytest.mark.parametrize("function", [lambda z: z * z, lambda z: z.abs()])
 def test_complex_functions_pass(z, function, fast_mode):
     assert gradcheck(function, z, fast_mode=fast_mode)
 
