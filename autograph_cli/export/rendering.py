@@ -95,6 +95,12 @@ def render(
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if engine is not None:
         find_engine(engine)
-    graph = source.graph if isinstance(source, Step) else source
+    graph = _graph_of(source, view)
     part = VIEWS[view](graph, None if roots is None else tuple(roots), order)
     return FORMATS[format].make(Job(part, view, title, engine))
+
+
+def _graph_of(source: Graph | Step, view: str) -> Graph:
+    if isinstance(source, Graph):
+        return source
+    return source.double if view == "double-backward" and source.double else source.graph

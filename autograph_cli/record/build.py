@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.saved import records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
@@ -68,7 +69,7 @@ class _Builder:
             outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types_of(row))]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row), saved=self.tape.saved.get(row.number, ()),
+            source=self._source(row), saved=records(self.tape.saved.get(row.number, ())),
         )  # fmt: skip
 
     def _source(self, row: Row) -> Source | None:

@@ -78,6 +78,8 @@ def _tensors_of(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
     if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
         for name, tensor in named(value):
             yield f"{path}.{name}", tensor
+    if type(value).__module__.startswith("autograph_cli."):
+        return
     try:
         attributes = object.__getattribute__(value, "__dict__")
     except AttributeError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.tape import Tape
+from autograph_cli.record.tape import Kept, Tape
 from autograph_cli.torch._core.node import Node, Packed
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
@@ -20,47 +21,63 @@ _LONGEST = 60
 def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     """Note what the living nodes of these rows keep, before a backward pass frees it."""
     first, last = numbers
-    storages: dict[int, int] = {}
     rows = [row for _, row in tape.since(first) if row.number <= last and row.cls is not None]
-    used = [s.storage for row in rows for s in tape.saved.get(row.number, ()) if s.storage is not None]
+    used = [kept[3] for row in rows for kept in tape.saved.get(row.number, ()) if kept[1] is not None]
     start = max(used, default=-1) + 1
+    storages: dict[int, int] = {}
     for row in reversed(rows):
-        node = row.ref()
-        if row.number not in tape.saved and isinstance(node, Node) and node.saved:
-            tape.saved[row.number] = tuple(_kept(node, storages, start))
+        if row.number not in tape.saved:
+            node = row.ref()
+            if isinstance(node, Node) and node.saved:
+                tape.saved[row.number] = tuple([_kept(*item, storages, start) for item in _items(node)])
 
 
-def _kept(node: Node, storages: dict[int, int], start: int) -> Iterator[Saved]:
-    if isinstance(node, CopySlices):
-        yield from _kept(node.function(), storages, start)
-        return
-    for name, item in named_items(node):
-        if item is not None:
-            yield _saved(name, item, storages, start)
+def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
+    """What was noted, as records of the graph."""
+    return tuple([
+        Saved(name, value=what) if dtype is None else Saved(name, _type(dtype, what), bytes=size, storage=storage)
+        for name, dtype, what, storage, size in kept
+    ])  # fmt: skip
 
 
-def named_items(node: Node) -> Iterator[tuple[str, Any]]:
+@functools.lru_cache(1024)
+def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
+    return TensorType(dtype.name, shape)
+
+
+@functools.cache
+def _labels(cls: type[Node]) -> tuple[str, ...]:
+    return tuple(map(_saved_attribute, cls.saved_names))
+
+
+def _items(node: Node) -> Iterator[tuple[str, Any]]:
     """What a node keeps, each under PyTorch's name; of a list, each item."""
+    if isinstance(node, CopySlices):
+        node = node.function()
     items = node.saved or ()
-    labels = map(_saved_attribute, node.saved_names) if node.saved_names else map("saved_tensors[{}]".format, range(len(items)))
+    labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
     for label, item in zip(labels, items, strict=False):
-        if isinstance(item, (tuple, list)) and any(hasattr(part, "_raw") for part in item):
+        if isinstance(item, (tuple, list)) and any([hasattr(part, "_raw") for part in item]):
             yield from ((f"{label}[{place}]", part) for place, part in enumerate(item))
-        else:
+        elif item is not None:
             yield label, item
 
 
-def _saved(name: str, item: Any, storages: dict[int, int], start: int) -> Saved:
-    if isinstance(item, Packed):
-        return Saved(name, value="packed by a hook")
+def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
+    if item.__class__ is Packed:
+        return name, None, "packed by a hook", 0, 0
     raw = getattr(item, "_raw", None)
     if raw is None:
-        return Saved(name, value=_shown(item))
-    owner = raw
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
-    storage = storages.setdefault(id(owner), start + len(storages))
-    return Saved(name, TensorType(raw.dtype.name, tuple(raw.shape)), bytes=raw.nbytes, storage=storage)
+        return name, None, _shown(item), 0, 0
+    storage = storages.setdefault(id(_owner(raw)), start + len(storages))
+    return name, raw.dtype, raw.shape, storage, raw.nbytes
+
+
+def _owner(raw: Any) -> Any:
+    """The array whose memory this is."""
+    while isinstance(raw, np.ndarray) and raw.base is not None:
+        raw = raw.base
+    return raw
 
 
 def _shown(item: Any) -> str:
@@ -79,11 +96,11 @@ def _shown(item: Any) -> str:
 
 def bytes_kept(nodes: Iterable[Node]) -> int:
     """The bytes that these nodes keep for backward; memory that several of them share counts once."""
-    owners: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for node in nodes:
-        for _, item in named_items(node):
+        for _, item in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None:
-                owner = raw if getattr(raw, "base", None) is None else raw.base
-                owners[id(owner)] = max(owners.get(id(owner), 0), raw.nbytes)
-    return sum(owners.values())
+                owner = id(_owner(raw))
+                sizes[owner] = max(sizes.get(owner, 0), raw.nbytes)
+    return sum(sizes.values())

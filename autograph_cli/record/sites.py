@@ -19,6 +19,7 @@ Site = tuple[CodeType, int]
 _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
+_RUNNER = os.path.join(_OURS, "record", "runner.py")
 _PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
 
 USER, ENGINE, PASS = range(3)
@@ -43,10 +44,10 @@ def _classify(filename: str) -> int:
 
 
 def user_frames(depth: int = 1) -> list[FrameType]:
-    """The frames of the user's own code that are running now, the innermost first."""
+    """The frames of the user's own code that are running now, the innermost first; below the runner there are none."""
     frame: FrameType | None = sys._getframe(depth)
     frames = []
-    while frame is not None:
+    while frame is not None and frame.f_code.co_filename != _RUNNER:
         if kind_of(frame.f_code.co_filename) == USER:
             frames.append(frame)
         frame = frame.f_back

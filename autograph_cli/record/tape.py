@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.graph import Saved
 from autograph_cli.record.sites import PASS, USER, Site, kinds, kind_of
 from autograph_cli.torch._core.general import _numbers
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
@@ -21,8 +20,12 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
+Kept = tuple[str, Any, Any, int, int]
+"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value as text."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
+CALLS = 1_000
+"""So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
 
 
 def key_of(output: Output) -> int:
@@ -97,12 +100,12 @@ class Tape:
         """Of tensors that are leaves or inputs, by id: the tensor and its key."""
         self.names: dict[tuple[int, int], list[str]] = {}
         """The variables of each output, by its row's number and its own, the first one first."""
-        self.saved: dict[int, tuple[Saved, ...]] = {}
+        self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.passes: list[PassRow] = []
         """The backward calls of the step that is going on."""
         self.running = Stack()
-        self.limit = LIMIT
+        self.limit, self.most_calls = LIMIT, CALLS
         self.pinned: tuple[int, int] = (0, 0)
         """The rows of a finished step that are wanted still: after this number, up to that one."""
 
@@ -123,6 +126,8 @@ class Tape:
         entry.site = None if code is None else (code, offset)
         entry.roots = tuple([output for output in map(self.root, call.roots) if output is not None])
         entry.error = id(sys.exc_info()[1])
+        if len(self.passes) >= self.most_calls:
+            self.forget_calls()
         self.running.passes.append(entry)
         self.passes.append(entry)
 
@@ -325,9 +330,15 @@ class Tape:
         numbers = {row.number for row in self.rows.values()}
         self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
         self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
-        makers = {id(row.made_by) for row in self.rows.values()}
-        self.passes = [p for p in self.passes[:-1] if id(p) in makers or p in self.running.passes] + self.passes[-1:]
         self.limit = max(LIMIT, 2 * len(self.rows))
+        self.forget_calls()
+
+    def forget_calls(self) -> None:
+        """Drop the backward calls of this step that made no node which is still known, the newest ones apart."""
+        makers = {id(row.made_by) for row in self.rows.values()}
+        older, newer = self.passes[: -CALLS // 10], self.passes[-CALLS // 10 :]
+        self.passes = [p for p in older if id(p) in makers or p in self.running.passes] + newer
+        self.most_calls = max(CALLS, 2 * len(self.passes))
 
 
 def _is_number(tensor: Tensor) -> bool:

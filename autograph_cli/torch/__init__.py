@@ -5,11 +5,12 @@
 >>> torch.autograd.grad(x**2, x)
 (tensor(6.),)
 """
-# ruff: noqa: E402  (operations bind their kernels when they are defined)
+# ruff: noqa: E402, F401  (operations bind their kernels when they are defined; names are here to be found)
 
 from __future__ import annotations
 
 import builtins
+import importlib
 import math
 import warnings
 from typing import Any
@@ -36,61 +37,15 @@ from ._core.layout import (
 )
 from ._core.size import Size
 from ._core.tensor import Tensor
-from ._ops import (  # noqa: F401  (each publishes what it defines)
-    activations as _activations,
-)
-from ._ops import (
-    arithmetic as _arithmetic,
-)
-from ._ops import (
-    arranging as _arranging,
-)
-from ._ops import (
-    comparison as _comparison,
-)
-from ._ops import (
-    conversion as _conversion,
-)
-from ._ops import (
-    creation as _creation,
-)
-from ._ops import (
-    functions as _functions,
-)
-from ._ops import (
-    indexing as _indexing,
-)
-from ._ops import (
-    joining as _joining,
-)
-from ._ops import (
-    legacy as _legacy,
-)
-from ._ops import (
-    linear as _linear,
-)
-from ._ops import (
-    losses as _losses,
-)
-from ._ops import (
-    operators as _operators,
-)
-from ._ops import (
-    protocols as _protocols,
-)
-from ._ops import (
-    random as _random,
-)
-from ._ops import (
-    ranges as _ranges,
-)
-from ._ops import (
-    reductions as _reductions,
-)
-from ._ops import (
-    views as _views,
-)
+from ._ops import legacy as _legacy
 
+_OPERATIONS = (
+    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
+    "arranging", "indexing", "reductions", "linear", "losses", "complexes", "random", "protocols", "operators",
+)  # fmt: skip
+"""The families of operations; each publishes what it defines."""
+for _name in _OPERATIONS:
+    importlib.import_module(f"._ops.{_name}", __name__)
 for _name, _method in registry.methods.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-_settings = {"threads": 1, "deterministic": False, "precision": "highest"}
+from typing import Any
+
+_settings: dict[str, Any] = {"threads": 1, "deterministic": False, "precision": "highest"}
 
 
 def get_num_threads() -> int:
@@ -30,9 +32,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 def set_float32_matmul_precision(precision: str) -> None:
     """Taken note of: products are always computed at the highest precision. RuntimeError for an unknown name."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(
-            f"{precision} is not one of 'highest', 'high', or 'medium', the current options are 'highest'"
-        )
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
     _settings["precision"] = precision
 
 

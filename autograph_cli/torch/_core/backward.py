@@ -255,7 +255,7 @@ class Pass:
                 if leaves:
                     self._undefined(node)
                 continue
-            if plain and node.extra is None:
+            if plain and only is None and node.extra is None:
                 grads = node.raw(kernels, g)
             else:
                 grads = self._run_node(node, g)
@@ -291,9 +291,13 @@ class Pass:
 
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
-        only, captures = self.only, self.captures
-        assert only is not None
-        return node in only and any(e is not None and (e[0] in only or e[0] in captures) for e in node.edges)
+        assert self.only is not None
+        return node in self.only and any(e is not None and self._wants(e[0]) for e in node.edges)
+
+    def _wants(self, node: Node) -> bool:
+        """Whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
+        assert self.only is not None
+        return node in self.only or node in self.captures
 
     def _undefined(self, node: Node) -> None:
         """No gradient came: the leaves behind wait for one less."""
@@ -363,7 +367,12 @@ class Pass:
         extra = node.extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
-        grads = node.recorded(operations, g) if self.recorded else node.raw(general.kernels(), g)
+        run, f = (node.recorded, operations) if self.recorded else (node.raw, general.kernels())
+        if self.only is not None and node.operation is not None:
+            # A gradient that leads to none of the inputs is not computed.
+            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node.edges))
+        else:
+            grads = run(f, g)
         if L.anomaly and L.check_nan:
             _check_nan(node, grads)
         if extra is not None and extra.hooks:

@@ -260,7 +260,7 @@ class _Late:
 
 def _backward(op: Operation, world: str) -> str:
     """`raw` and `recorded` differ only in how saved tensors are opened."""
-    lines = ["def run(node, f, grad):", "    edges = node.edges"]
+    lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node.edges"]
     if op.saved_names:
         lines += ["    saved = node.saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []

@@ -121,7 +121,8 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
             chosen, *given = choose(*args, **kwargs)
-            return run_inplace(chosen.op, _binder(chosen.op)(*given))
+            defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
+            return run_inplace(chosen.op, (*given, *defaults))
 
         public = _with_out(run) if out else run
         for known in (name, *aliases):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from .node import LEAF, Edge, Node, View, edge_of, freed, like_of, save
+from .node import LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, save
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
 
@@ -73,14 +73,16 @@ def address(raw: Any) -> int:
     return found
 
 
-def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """A writable window into the memory of `raw`, which starts `offset` elements after its first one."""
+def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
+    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
     size = raw.itemsize
     reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
     flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
+    if dtype is not None:
+        flat = flat.view(dtype)
     if not all(shape):
-        return np.empty(shape, raw.dtype)
-    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * size for s in strides])
+        return np.empty(shape, flat.dtype)
+    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
 
 
 def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
@@ -100,6 +102,9 @@ def view_edge(tensor: Tensor) -> Edge | None:
     base_edge = edge_of(view.base)
     if base_edge is None:
         return view.edge
+    if tensor._raw.dtype != view.base._raw.dtype:
+        view.edge, view.version = edge_of(_other_dtype(view.base, tensor._raw)), version
+        return view.edge
     node: Node = object.__new__(_as_strided_node())
     shape, strides, offset = geometry(tensor._raw, view.base._raw)
     node.edges = (base_edge,)
@@ -111,6 +116,15 @@ def view_edge(tensor: Tensor) -> Edge | None:
     if S.observer is not None:
         S.observer.created(node, (view.base,), (tensor,))
     return view.edge
+
+
+def _other_dtype(base: Tensor, window: Any) -> Tensor:
+    """`window` as a recorded view of its base, of which it reads complex numbers as pairs or pairs as complex numbers."""
+    f = _operations()
+    found: Tensor = f.view_as_real(base) if base._raw.dtype.kind == "c" else f.view_as_complex(base)
+    shape, strides, offset = geometry(window, base._raw)
+    made: Tensor = f.as_strided(found, shape, strides, offset)
+    return made
 
 
 def _strides(raw: Any) -> tuple[int, ...]:
@@ -126,11 +140,12 @@ def _as_strided_node() -> type[Node]:
 class CopySlices(Node):
     """Backward of an in-place change of a view: the gradient of the base, with the changed part replaced."""
 
-    __slots__ = ("base", "view")
+    __slots__ = ("base", "dtype", "view")
 
     def __init__(self, function: Node, base: Tensor, view: Any) -> None:
         self.base = (base._raw.shape, _strides(base._raw))
         self.view = geometry(view, base._raw)
+        self.dtype = view.dtype
         self.edges = (edge_of(base), *function.edges[1:])
         self.saved = (function,)
         self.like = like_of(base._raw)
@@ -150,7 +165,7 @@ class CopySlices(Node):
     def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype)
         result[...] = grad
-        part = as_strided_raw(result, *self.view)
+        part = as_strided_raw(result, *self.view, self.dtype)
         grads = self.function().raw(f, np.array(part))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
@@ -158,7 +173,8 @@ class CopySlices(Node):
     def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = make(empty_strided(*self.base, grad._raw.dtype))
         result.copy_(grad)
-        part = f.as_strided(result, *self.view)
+        same = grad._raw.dtype == self.dtype
+        part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
         grads = self.function().recorded(f, f.clone(part))
         if grads[0] is None:
             part.zero_()
@@ -255,24 +271,40 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     edges = general.edges_of(op, args) if L.grad else ()
     wants = any(e is not None for e in edges)
     result = _result_for(target, general.compute(op, args)[0])
-    if wants and "self" in op.saved_names and edges:
-        args = (_before(target), *args[1:])
+    before = _operations().clone(target) if wants and "self" in op.saved_names else None
+    if before is not None:
+        args = (before, *args[1:])
     write(target, result)
     if wants:
         out = make(target._raw)
         out._counter = counter(target)
         node = general.attach(op, args, [out], edges)
+        _date_back(node, target, before)
         if S.observer is not None:
             S.observer.created(node, args, (target,))
         rebase(target, node)
     return target
 
 
-def _before(target: Tensor) -> Tensor:
-    from .operation import operations
+def _operations() -> Any:
+    from .operation import operations as found
 
-    before: Tensor = operations.clone(target)
-    return before
+    return found
+
+
+def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
+    """What the node saved was meant as it was before the change."""
+    items = list(node.saved)
+    for i, item in enumerate(items):
+        if item is not None and item is before:
+            items[i] = Packed(item, _itself, edge_of(item))
+        elif isinstance(item, Tensor) and item._counter is target._counter:
+            extra_of(node).versions[i] -= 1  # type: ignore[index]
+    node.saved = tuple(items)
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def _result_for(target: Tensor, raw: Any) -> Any:

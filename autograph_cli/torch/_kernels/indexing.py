@@ -80,6 +80,24 @@ class Indexing:
     def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]
 
+    def masked_select(self, a: Any, mask: Any) -> Any:
+        a, mask = self.xp.broadcast_arrays(a, mask)
+        return a[mask]
+
+    def masked_scatter(self, a: Any, mask: Any, source: Any) -> Any:
+        a, mask = self.xp.broadcast_arrays(a, mask)
+        out = a.copy()
+        count = int(mask.sum())
+        if count > source.size:
+            raise RuntimeError("Number of elements of source < number of ones in mask")
+        out[mask] = source.reshape(-1)[:count]
+        return out
+
+    def padded(self, values: Any, sizes: Any) -> Any:
+        out = self.xp.zeros(sizes, values.dtype)
+        out.reshape(-1)[: values.size] = values
+        return out
+
     def nonzero(self, a: Any) -> Any:
         places = self.xp.nonzero(a if a.ndim else a.reshape(1))
         return self.xp.stack(places, axis=1) if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import result_dtype
 from .._core.views import as_strided_raw
 
 
@@ -108,10 +109,18 @@ class Movement:
         return self.xp.ascontiguousarray(a) if a.ndim else a
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
-        return self.xp.concatenate(arrays, axis=dim)
+        full = [a for a in arrays if a.shape != (0,)] or arrays
+        return self.xp.concatenate(self.alike(full, arrays), axis=dim)
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
-        return self.xp.stack(arrays, axis=dim)
+        return self.xp.stack(self.alike(arrays, arrays), axis=dim)
+
+    def alike(self, arrays: Any, known: Any) -> Any:
+        """Arrays in the common dtype of all that are `known`."""
+        if len({a.dtype for a in known}) == 1:
+            return arrays
+        common = result_dtype(*known)
+        return [a.astype(common) for a in arrays]
 
     def flip(self, a: Any, dims: Any) -> Any:
         return self.xp.flip(a, dims).copy() if a.ndim else a
@@ -129,7 +138,7 @@ class Movement:
         return [self.select(a, dim, i) for i in range(a.shape[dim])]
 
     def roll(self, a: Any, shifts: Any, dims: Any) -> Any:
-        return self.xp.roll(a, shifts, dims) if a.ndim else a
+        return self.xp.roll(a, shifts, dims or None) if a.ndim else a
 
     def tril(self, a: Any, diagonal: int = 0) -> Any:
         return self.xp.tril(a, diagonal)

@@ -37,9 +37,6 @@ class Neural:
             return grad - grad
         return grad - self.xp.exp(output) * self.xp.add.reduce(grad, axis=dim, keepdims=True)
 
-    def full_like_number(self, a: Any, number: Any) -> Any:
-        return a.dtype.type(number)
-
     def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
         scaled = a * self.number(beta, a)
         return self.where(scaled > threshold, a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a))
@@ -56,6 +53,10 @@ class Neural:
 
     def log_sigmoid(self, a: Any) -> Any:
         return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-self.xp.abs(a)))
+
+    def log_sigmoid_backward(self, grad: Any, a: Any) -> Any:
+        one = self.number(1, a)
+        return grad / (one + self.xp.exp(a))
 
     def reduced(self, losses: Any, reduction: int) -> Any:
         """All losses, their mean (1) or their sum (2)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import number_dtype
+from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
 
@@ -109,11 +109,31 @@ class Pointwise:
     def conj(self, a: Any) -> Any:
         return a.conj() if a.dtype.kind == "c" else a
 
+    def is_complex(self, a: Any) -> bool:
+        return bool(a.dtype.kind == "c")
+
     def real(self, a: Any) -> Any:
         return a.real
 
     def imag(self, a: Any) -> Any:
         return a.imag
+
+    def view_as_real(self, a: Any) -> Any:
+        return a.view(a.real.dtype).reshape(*a.shape, 2) if a.flags.c_contiguous else self._strided_parts(a)
+
+    def _strided_parts(self, a: Any) -> Any:
+        parts = a.real
+        strides = (*parts.strides, parts.itemsize)
+        return self.xp.lib.stride_tricks.as_strided(parts, (*a.shape, 2), strides)
+
+    def angle(self, a: Any) -> Any:
+        if a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
+        return self.xp.arctan2(a.imag, a.real) if a.dtype.kind == "c" else self.xp.where(a < 0, a.dtype.type(np.pi), a * 0)[()]
+
+    def view_as_complex(self, a: Any) -> Any:
+        kind = FROM_NUMPY[a.dtype].to_complex().numpy
+        return self.xp.ascontiguousarray(a).view(kind)[..., 0] if not a.flags.c_contiguous else a.view(kind)[..., 0]
 
     def sgn(self, a: Any) -> Any:
         if a.dtype.kind != "c":
@@ -122,6 +142,9 @@ class Pointwise:
         return self.xp.where(size == 0, self.number(0, a), a / self.xp.where(size == 0, 1, size))
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
+        if a.dtype != b.dtype:
+            common = result_dtype(a, b)
+            a, b = a.astype(common), b.astype(common)
         return self.xp.where(condition, a, b)[()]
 
     def div_Tensor_mode(self, a: Any, b: Any, rounding_mode: str) -> Any:
@@ -188,16 +211,10 @@ class Pointwise:
         return self.xp.where(a <= threshold, self.number(0, grad), grad)[()]
 
     def tanh_backward(self, grad: Any, output: Any) -> Any:
-        return grad * (self.number(1, output) - output * output)
+        return grad * self.conj(self.number(1, output) - output * output)
 
     def sigmoid_backward(self, grad: Any, output: Any) -> Any:
-        return grad * (self.number(1, output) - output) * output
-
-    def sgn_backward(self, a: Any, grad: Any, result: Any) -> Any:
-        if a.dtype.kind != "c":
-            return self.xp.zeros_like(grad)
-        size = self.xp.abs(a)
-        return self.xp.where(size == 0, 0, (grad - (grad.conj() * result).real * result) / size).astype(grad.dtype)
+        return grad * self.conj((self.number(1, output) - output) * output)
 
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
         w = self.number(weight, a)
@@ -209,11 +226,14 @@ class Pointwise:
     def conj_number(self, number: Any) -> Any:
         return number.conjugate() if isinstance(number, complex) else number
 
-    def log_of_number(self, number: Any, like: Any) -> Any:
+    def log_of_number(self, number: Any) -> Any:
         return self.xp.log(number)
 
-    def log_or_zero(self, base: Any, exponent: Any) -> Any:
-        return self.xp.where((base == 0) & (exponent.real >= 0), 0, self.xp.log(base)).astype(base.dtype)
+    def zero_raised(self, base: Any, exponent: Any) -> Any:
+        return (base == 0) & (exponent.real >= 0)
+
+    def full_like_number(self, a: Any, number: Any) -> Any:
+        return a.dtype.type(number)
 
     def within(self, a: Any, low: Any, high: Any) -> Any:
         inside = self.xp.ones(a.shape, bool)[()]

@@ -76,6 +76,11 @@ class Reduction:
             dtype = np.int64
         return a if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
+    def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
+        if dtype is None and a.dtype.kind in "biu":
+            dtype = np.int64
+        return a if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
+
     def logsumexp(self, a: Any, dim: Any, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a

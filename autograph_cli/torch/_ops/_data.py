@@ -13,7 +13,10 @@ from .._core import dtypes
 from .._core.state import S
 from .._core.tensor import Tensor
 
-SUPPORTED = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
+SUPPORTED = (
+    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
+    "bool"
+)
 
 
 def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
@@ -48,7 +51,8 @@ def supported(array: Any) -> np.dtype[Any]:
             "currently not supported."
         )
     raise TypeError(
-        f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: {SUPPORTED}."
+        f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: "
+        f"{SUPPORTED}."
     )
 
 
@@ -98,8 +102,8 @@ def _flatten(data: Any, shape: list[int]) -> list[Any]:
 
 def _warn_slow() -> None:
     warn_once(
-        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-        "numpy.ndarray with numpy.array() before converting to a tensor.",
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+        "single numpy.ndarray with numpy.array() before converting to a tensor.",
         stacklevel=6,
     )
 

@@ -62,15 +62,6 @@ def softplus_twice(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> A
     return f.masked_fill_Scalar(f.mul_Scalar(curve, beta), f.gt(scaled, f.full_like_number(scaled, threshold)), 0)
 
 
-def full_like_number(x: Tensor, number: Any) -> Tensor:
-    from .._core.tensor import make
-
-    return make(x._raw.dtype.type(number))
-
-
-operations.full_like_number = full_like_number
-
-
 def _cast(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None else operations._to_copy(input, dtypes.numpy_dtype(dtype))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.operation import operation
+from .._core.operation import Formula, operation
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor
 
@@ -12,6 +12,15 @@ from .._core.tensor import Tensor
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
     """`grad * alpha`, or `grad` itself where alpha is 1."""
     return grad if alpha == 1 else f.mul_Scalar(grad, alpha)
+
+
+def no_derivative(name: str) -> Formula:
+    """The formula of an operation that PyTorch records but cannot differentiate."""
+
+    def refuse(f: Any, grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return refuse
 
 
 add = operation(
@@ -44,7 +53,8 @@ pow_tensor = operation(
     self=lambda f, grad, self, exponent: f.where(
         f.eq(exponent, f.zeros_like(exponent)), f.zeros_like(f.mul(grad, self)),
         grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1)))),
-    exponent=lambda f, grad, self, exponent, result: grad * f.conj(result * f.log_or_zero(self, exponent)),
+    exponent=lambda f, grad, self, exponent, result: grad * f.where(
+        f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(self))),
 )  # fmt: skip
 pow_scalar = operation(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
@@ -53,7 +63,10 @@ pow_scalar = operation(
 )  # fmt: skip
 scalar_pow = operation(
     "pow.Scalar(Scalar self, Tensor exponent)", node="PowBackward2",
-    exponent=lambda f, grad, self, exponent, result: grad * f.conj(f.mul_Scalar(result, f.log_of_number(self, result))),
+    exponent=lambda f, grad, self, exponent, result: grad * (
+        f.conj(f.mul_Scalar(result, f.log_of_number(self))) if self != 0 else f.where(
+            f.ge(exponent, f.zeros_like(exponent)), f.zero_beside(result),
+            f.conj(f.mul_Scalar(result, f.log_of_number(self))))),
 )  # fmt: skip
 
 # With numbers: what PyTorch's own formulas record when they multiply or add a number.
@@ -94,7 +107,14 @@ fmod = operation(
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="trunc"),
 )  # fmt: skip
 fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
-floor_divide_tensor = operation("floor_divide(Tensor self, Tensor other)", promotes=True, node="NotImplemented")
+floor_divide_tensor = operation(
+    "floor_divide(Tensor self, Tensor other)", promotes=True, node="NotImplemented", self=no_derivative("floor_divide"),
+    other=no_derivative("floor_divide"),
+)  # fmt: skip
+floor_divide_scalar = operation(
+    "floor_divide.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
+    node="NotImplemented", self=no_derivative("floor_divide"),
+)  # fmt: skip
 maximum = operation(
     "maximum(Tensor self, Tensor other)", promotes=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
@@ -118,7 +138,7 @@ addcmul = operation(
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", promotes=True,
     self=lambda f, grad: grad,
-    tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(f.reciprocal(tensor2), value)),
+    tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=lambda f, grad, tensor1, tensor2, value: f.neg(grad) * f.conj(f.div(
         f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2))),
 )  # fmt: skip
@@ -160,7 +180,7 @@ def true_divide_(input: Tensor, other: Any) -> Any:
 
 @dispatch()
 def floor_divide(input: Tensor, other: Any) -> Any:
-    return floor_divide_tensor, input, other
+    return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
 
 
 @dispatch()

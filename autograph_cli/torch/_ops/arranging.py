@@ -65,8 +65,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if dims is None or dims == ():
-        flat = roll_op(views.reshape(input, (-1,)), moves, (0,))
-        return views.reshape(flat, input._raw.shape)
+        return roll_op(input, moves, ())
     axes = d.wrap_all(dims, input.ndim)
     if len(axes) != len(moves):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")

@@ -142,7 +142,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     return self
 
 
-@composite(function=False)
+@composite(function=False, formula=True)
 def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> Tensor:
     """This tensor with its elements in row-major order; itself where they are."""
     if has_format(self._raw, memory_format):

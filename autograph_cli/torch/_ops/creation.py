@@ -46,7 +46,8 @@ def placed(
         )
     if pin_memory:
         raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
+            "on this system."
         )
     try:
         found = target_dtype(dtype, out._raw.dtype if out is not None and dtype is None else otherwise)
@@ -197,13 +198,15 @@ def from_numpy(ndarray: Any) -> Tensor:
     dtype = supported(ndarray)
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+            "not currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
         )
     if not ndarray.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to the tensor "
-            "that is made of it raises an error here. You may want to copy the array before converting it to a tensor.",
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to "
+            "the tensor that is made of it raises an error here. You may want to copy the array before converting "
+            "it to a tensor.",
             UserWarning,
             stacklevel=2,
         )
@@ -241,10 +244,11 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
 
 def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
     def make_new(*size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, out: Any = None, memory_format: Any = None, **keyword: Any) -> Tensor:  # fmt: skip
-        given = keyword.pop("size", None)
-        if keyword:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
+                 requires_grad: bool = False, out: Any = None, memory_format: Any = None,
+                 **more: Any) -> Tensor:  # fmt: skip
+        given = more.pop("size", None)
+        if more:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         if memory_format not in (None, layouts.contiguous_format):
             return finish(name, formatted(shape, wanted, memory_format), requires_grad, out)
@@ -281,8 +285,8 @@ _factory("ones", lambda shape, dtype: general.kernels().ones(shape, dtype))
 
 
 @composite(method=False)
-def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-         requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+         pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
     """A tensor of one number; its dtype is that of the number if none is named."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -311,8 +315,8 @@ def _filled(raw: Any, value: Any) -> Any:
     return raw
 
 
-_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "float32": "float",
-            "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}  # fmt: skip
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+            "float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}  # fmt: skip
 
 
 def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -413,7 +417,7 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
     abs=lambda f, grad, result: f.real(f.conj(grad) * f.sgn(result)),
-    angle=lambda f, grad, result: f.imag(f.conj(grad) * result),
+    angle=lambda f, grad, result: f.real(f.conj(grad) * f.mul_Scalar(result, 1j)),
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ log10 = operation(
     self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 2.3025850929940456)),
 )  # fmt: skip
 log1p = operation(
-    "log1p(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1)))
+    "log1p(Tensor self)", floating=True, node="Log1PBackward0", self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1)))
 )
 sqrt = operation(
     "sqrt(Tensor self)", floating=True, self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2))
@@ -42,7 +42,7 @@ reciprocal = operation(
     "reciprocal(Tensor self)", floating=True, self=lambda f, grad, result: f.neg(grad) * f.conj(result * result)
 )
 sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
-cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.neg(f.sin(self))))
+cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))))
 tan = operation(
     "tan(Tensor self)", floating=True,
     self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
@@ -67,11 +67,11 @@ asinh = operation(
 )  # fmt: skip
 acosh = operation(
     "acosh(Tensor self)", floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
+    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(self * self, 1))),
 )  # fmt: skip
 atanh = operation(
     "atanh(Tensor self)", floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.reciprocal(f.rsub_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
+    self=lambda f, grad, self: f.div(grad, f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
 )  # fmt: skip
 atan2 = operation(
     "atan2(Tensor self, Tensor other)", promotes=True, floating=True,
@@ -80,14 +80,14 @@ atan2 = operation(
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
-    grad_output=lambda f, grad, output: f.tanh_backward(grad, output),
-    output=lambda f, grad, grad_output, output: grad * f.mul_Scalar(output, -2) * grad_output,
+    grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
+    output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
 sigmoid = operation("sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result))
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
-    output=lambda f, grad, grad_output, output: f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(output, -2), 1),
+    output=lambda f, grad, grad_output, output: f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1),
 )
 relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
 threshold_backward = operation(
@@ -96,15 +96,21 @@ threshold_backward = operation(
     self=lambda f, grad: f.zeros_like(grad),
 )
 log_sigmoid = operation(
-    "log_sigmoid(Tensor self)", node="LogSigmoidBackward0", self=lambda f, grad, self: grad * f.sigmoid(f.neg(self))
-)
+    "log_sigmoid(Tensor self)", node="LogSigmoidBackward0",
+    self=lambda f, grad, self: f.log_sigmoid_backward(grad, self),
+)  # fmt: skip
+log_sigmoid_backward = operation(
+    "log_sigmoid_backward(Tensor grad_output, Tensor self)", node="LogSigmoidBackwardBackward0",
+    grad_output=lambda f, grad, self: f.log_sigmoid_backward(grad, self),
+    self=lambda f, grad, grad_output, self: grad * grad_output * f.sub_Scalar(f.sigmoid(self), 1) * f.sigmoid(self),
+)  # fmt: skip
 floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 round_ = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
 sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: f.sgn_backward(self, grad, result))
+sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
 clone = operation("clone(Tensor self)", self=lambda f, grad: grad)
 where_ = operation(
     "where(Tensor condition, Tensor self, Tensor other)",
@@ -136,8 +142,6 @@ lerp_scalar = operation(
     end=lambda f, grad, weight: f.mul_Scalar(grad, weight),
 )  # fmt: skip
 _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
-real_view = operation("view_as_real_part(Tensor self)", "real", node="RealBackward0", view=True,
-                      self=lambda f, grad: f.to_complex(grad))  # fmt: skip
 
 publish(
     abs, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, sinh, cosh, tanh, sigmoid, relu,
@@ -155,6 +159,15 @@ publish(asinh, inplace=True, aliases=("arcsinh",))
 publish(acosh, inplace=True, aliases=("arccosh",))
 publish(atanh, inplace=True, aliases=("arctanh",))
 publish(atan2, inplace=True, aliases=("arctan2",))
+
+
+def sgn_gradient(f: Any, grad: Any, self: Any, result: Any) -> Any:
+    """0 for a real sign; for x / |x| what is left of the gradient across the direction of x."""
+    if not f.is_complex(self):
+        return f.zeros_like(grad)
+    size = f.abs(self)
+    across = f.div(f.sub(grad, result * result * f.conj(grad)), f.mul_Scalar(size, 2))
+    return f.masked_fill_Scalar(across, f.eq(size, f.zeros_like(size)), 0)
 
 
 def _atan2_gradients(f: Any, grad: Any, self: Any, other: Any) -> Any:
@@ -224,7 +237,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors of their common dtype."""
+    """Two operands as tensors."""
     from .._core.general import wrap_number
     from .creation import scalar_tensor
 
@@ -232,8 +245,7 @@ def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
         a = scalar_tensor(a, dtype=None)
     a = a if isinstance(a, Tensor) else wrap_number(a, b)
     b = b if isinstance(b, Tensor) else wrap_number(b, a)
-    common = dtypes.result_dtype(a._raw, b._raw)
-    return tuple(t if t._raw.dtype == common else operations._to_copy(t, common) for t in (a, b))  # type: ignore[return-value]
+    return a, b
 
 
 def zero_beside(grad: Tensor) -> Tensor:
@@ -247,7 +259,7 @@ def conj_number(number: Any) -> Any:
     return number.conjugate() if isinstance(number, complex) else number
 
 
-def log_of_number(number: Any, like: Tensor) -> Any:
+def log_of_number(number: Any) -> Any:
     """The logarithm of a Python number as a Python number; 0 has -inf."""
     if isinstance(number, complex):
         import cmath
@@ -256,10 +268,19 @@ def log_of_number(number: Any, like: Tensor) -> Any:
     return math.log(number) if number > 0 else (-math.inf if number == 0 else math.nan)
 
 
-def log_or_zero(base: Tensor, exponent: Tensor) -> Tensor:
-    """log(base), and 0 where 0 is raised to what is no less than 0 (the limit of x**y * log x)."""
-    mask = (base.detach() == 0) & (exponent.detach() >= 0)
-    return masked_fill_scalar(log(base), mask, 0)
+def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
+    """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
+    from .._core.general import kernels
+    from .._core.tensor import make
+
+    return make(kernels().zero_raised(base._raw, exponent._raw))
+
+
+def full_like_number(x: Tensor, number: Any) -> Tensor:
+    """A number as a 0-d tensor of the dtype of `x`."""
+    from .._core.tensor import make
+
+    return make(x._raw.dtype.type(number))
 
 
 def within(input: Tensor, low: Any, high: Any) -> Tensor:
@@ -270,5 +291,5 @@ def within(input: Tensor, low: Any, high: Any) -> Tensor:
     return make(kernels().within(input._raw, low, high))
 
 
-for _helper in (zero_beside, conj_number, log_of_number, log_or_zero, within):
+for _helper in (zero_beside, conj_number, log_of_number, zero_raised, full_like_number, within):
     setattr(operations, _helper.__name__, _helper)

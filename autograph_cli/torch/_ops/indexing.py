@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,24 @@ index_add_op = operation(
     source=lambda f, grad, dim, index, alpha: f.mul_Scalar(f.index_select(grad, dim, index), alpha)
     if alpha != 1 else f.index_select(grad, dim, index),
 )  # fmt: skip
+masked_select_op = operation(
+    "masked_select(Tensor self, Tensor mask)",
+    self=lambda f, grad, self_sizes, mask: f.masked_scatter(
+        f.zeros_of(dims.broadcast(self_sizes, tuple(mask.shape)), grad), mask, grad),
+)  # fmt: skip
+masked_scatter_op = operation(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source)",
+    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
+    source=lambda f, grad, mask, source_sizes: f.padded(f.masked_select(grad, mask), source_sizes),
+)  # fmt: skip
 copy_op = operation(
     "copy(Tensor self, Tensor src)", node="CopyBackwards",
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )  # fmt: skip
-fill_scalar = operation("fill.Scalar(Tensor self, Scalar value)", node="FillBackward1", self=lambda f, grad: f.zeros_like(grad))
+fill_scalar = operation("fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad))
 fill_tensor = operation(
-    "fill.Tensor(Tensor self, Tensor value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad)
+    "fill.Tensor(Tensor self, Tensor value)", node="FillBackward3", self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad)
 )
 zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
 
@@ -80,7 +91,14 @@ def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
     return grad
 
 
-operations.zeros_of, operations.copied = zeros_of, copied
+def padded(values: Tensor, sizes: Any) -> Tensor:
+    """Values in a row, filled up with zeros to a shape."""
+    missing = math.prod(sizes) - values._raw.size
+    row = operations.cat([values, zeros_of((missing,), values)], 0) if missing else values
+    return views.view_op(row, sizes)
+
+
+operations.zeros_of, operations.copied, operations.padded = zeros_of, copied, padded
 
 
 # ---------------------------------------------------------------- reading
@@ -125,6 +143,11 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {where} with size {n}")
     return views.select_op(input, dim, index + n if index < 0 else index)
+
+
+def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
+    """Whether an index is a slice that takes a whole dimension."""
+    return isinstance(index, slice) and input.ndim > dim and index.indices(n := input._raw.shape[dim]) == (0, n, 1)
 
 
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
@@ -172,7 +195,7 @@ def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
         elif item is Ellipsis:
             dim += input.ndim - taken
         elif isinstance(item, slice):
-            if item != slice(None):
+            if not _is_whole(item, result, dim):
                 result = _slice(result, dim, item)
             dim += 1
         elif isinstance(item, bool):
@@ -237,7 +260,7 @@ def _by_dimension(picks: list[Any]) -> list[Any]:
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: what the index selects is overwritten in place, and the graph follows."""
     value = _value(input, value)
-    if index is Ellipsis:
+    if index is Ellipsis or _is_whole(index, input, 0):
         _copy_to(input, value)
         return
     if isinstance(index, bool):
@@ -288,7 +311,7 @@ def _copy_to(target: Tensor, value: Tensor) -> None:
         shape = value._raw.shape
         while len(shape) > target.ndim and shape[0] == 1:
             shape = shape[1:]
-        value = value if shape == value._raw.shape else views.view_op(value, shape)
+        value = views.view_op(value, shape)
         if shape != target._raw.shape:
             value = views.expand(value, target._raw.shape)
         copy_(target, value)
@@ -385,8 +408,24 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @composite(out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    shape = dims.broadcast(input._raw.shape, mask._raw.shape)
-    return getitem(views.expand(input, shape), views.expand(mask, shape))
+    """The elements where `mask` holds, in a row; both are broadcast."""
+    if mask._raw.dtype != bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    return masked_select_op(input, mask)
+
+
+@dispatch()
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+    if mask._raw.dtype != bool:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._raw.dtype)}"
+        )
+    if input._raw.dtype != source._raw.dtype:
+        raise RuntimeError(
+            f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.cpp_name(input._raw.dtype)} and "
+            f"{dtypes.cpp_name(source._raw.dtype)}"
+        )
+    return masked_scatter_op, input, mask, source
 
 
 methods["__contains__"] = lambda self, element: bool((self == element).any())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import dims
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -63,8 +63,7 @@ def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     for i, x in enumerate(given):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-    common = dtypes.result_dtype(*(x._raw for x in given))
-    return [x if x._raw.dtype == common else operations._to_copy(x, common) for x in given]
+    return given
 
 
 @composite(method=False, out=True, aliases=("concat", "concatenate"))

@@ -194,7 +194,7 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
     if small.ndim == 1:
         return views.unsafe_view(mv_(rows, small), shape[:-1])
     out = views.unsafe_view(mm_(rows, small), (*shape[:-1], small._raw.shape[1]))
-    return views.transpose_op(out, out.ndim - 2, out.ndim - 1) if swapped else out
+    return operations.contiguous(views.transpose_op(out, out.ndim - 2, out.ndim - 1)) if swapped else out
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:

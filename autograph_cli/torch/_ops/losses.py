@@ -21,7 +21,7 @@ bce_with_logits = operation(
 mse = operation(
     "mse_loss(Tensor self, Tensor target, int reduction=1)", promotes=True,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
-    target=lambda f, grad, self, target, reduction: f.neg(f.mse_loss_backward(grad, self, target, reduction)),
+    target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )  # fmt: skip
 mse_backward = operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",

@@ -111,7 +111,8 @@ _printing = {"options": formatting.PROFILES["default"]}
 
 @composite(method=False)
 def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:  # fmt: skip
+                     linewidth: int | None = None, profile: str | None = None,
+                     sci_mode: bool | None = None) -> None:  # fmt: skip
     """Say how tensors print: digits, when to leave out elements, how many to keep, columns, scientific notation."""
     _printing["options"] = formatting.print_options(
         _printing["options"], precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
@@ -181,9 +182,9 @@ def _reduce(self: Tensor, protocol: Any) -> Any:
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
         )
     if id(self) in memo:
         return memo[id(self)]

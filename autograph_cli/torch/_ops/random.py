@@ -67,12 +67,12 @@ class Generator:
         """A generator that goes on as this one would."""
         return Generator().set_state(self.get_state())
 
-    def __getstate__(self) -> Any:
-        return self.stream.get_state()
+    def __reduce__(self) -> Any:
+        return _restored, (self.stream.get_state(),)
 
-    def __setstate__(self, state: Any) -> None:
-        self.stream = samplers.Stream()
-        self.stream.set_state(state)
+
+def _restored(state: Any) -> Generator:
+    return Generator().set_state(make(state))
 
 
 Generator.__module__ = "torch"
@@ -171,14 +171,15 @@ _random("randn", samplers.normal)
 def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any = None,
             layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
             out: Any = None) -> Tensor:  # fmt: skip
-    """Random integers from `low` (0) up to, not including, `high`: `randint(high, size)` or `randint(low, high, size)`."""
+    """Integers from `low` (0) up to, not including, `high`: `randint(high, size)`, `randint(low, high, size)`."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)) and size is None:
         size = given.pop()
     if size is None:
         if len(args) in (2, 3):
             raise TypeError(
-                f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, not {type(args[-1]).__name__}"
+                f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, "
+                f"not {type(args[-1]).__name__}"
             )
         kinds = ", ".join(type(x).__name__ for x in args)
         raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
@@ -373,8 +374,9 @@ _normal_both = operation(
 
 @composite(method=False)
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, layout: Any = None,
-           device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
-    """Normal numbers with a mean and a standard deviation each, or of a `size` with one of both; std may not be negative."""
+           device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+           out: Any = None) -> Tensor:  # fmt: skip
+    """Normal numbers around `mean`, `std` apart: one or both are tensors, or else a `size` is given."""
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
         raw = samplers.normal(stream_of(generator), lengths("normal", (tuple(size),)), wanted, float(mean), float(std))

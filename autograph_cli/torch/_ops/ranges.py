@@ -1,7 +1,7 @@
 """Numbers in a row: arange, range, linspace, logspace, eye, and the indices of triangles.
 
-PyTorch computes rows of floats in blocks of one 32-byte register, and rounds each product and sum once. The last bits of
-its results come from that, so the same is done here.
+PyTorch computes rows of floats in blocks of one 32-byte register, and rounds each product and sum once. The last
+bits of its results come from that, so the same is done here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ REGISTER = 32
 
 @composite(method=False)
 def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, layout: Any = None,
-           device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+           device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+           out: Any = None) -> Tensor:  # fmt: skip
     """The numbers from `start` (0) up to, not including, `end`, by `step` (1); RuntimeError if that never ends.
 
     >>> from autograph_cli import torch
@@ -53,8 +54,8 @@ def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layo
           pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
     """The numbers from `start` up to and including `end`; deprecated in favour of `arange`."""
     warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
         stacklevel=2,
     )
@@ -83,7 +84,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any
 
 @composite(method=False)
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, layout: Any = None,
-             device: Any = None, pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+             device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+             out: Any = None) -> Tensor:  # fmt: skip
     """`base` to the power of each of `linspace(start, end, steps)`."""
     start, end, steps = number("logspace", "start", 1, start), number("logspace", "end", 2, end), _count(steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)

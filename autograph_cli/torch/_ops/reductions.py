@@ -82,7 +82,11 @@ argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
-    self=lambda f, grad, dim: f.flip(f.cumsum(f.flip(grad, (dim,)), dim), (dim,)),
+    self=lambda f, grad, dim: backward_cumsum(f, grad, dim),
+)  # fmt: skip
+cumprod_op = operation(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
+    self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)", floating=True,
@@ -130,7 +134,7 @@ def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, kee
     grad, norm = restore(f, grad, dim, keepdim, self), restore(f, norm, dim, keepdim, self)
     zero = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
     if p == 0:
-        return f.zeros_like(self)
+        return None
     if p == 1:
         return f.sgn(self) * grad
     if p == 2:
@@ -140,12 +144,13 @@ def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, kee
         mask = f.where(f.isnan(norm), f.isnan(size), f.eq(size, norm))
         shared = f.div(grad, f.cast_like(f.sum_dim_IntList(mask, all_dims(dim, self), True), grad))
         return f.sgn(self) * (shared * f.cast_like(mask, grad))
+    if p < 1:
+        power = f.masked_fill_Scalar(f.pow_Tensor_Scalar(f.abs(self), p - 1), zero(self), 0)
+        return f.sgn(self) * power * grad * f.pow_Tensor_Scalar(norm, 1 - p)
     if p < 2:
         scaled = f.sgn(self) * f.pow_Tensor_Scalar(f.abs(self), p - 1)
     else:
         scaled = self * f.pow_Tensor_Scalar(f.abs(self), p - 2)
-    if p < 1:
-        return f.masked_fill_Scalar(scaled, zero(self), 0) * grad * f.pow_Tensor_Scalar(norm, 1 - p)
     return scaled * f.masked_fill_Scalar(f.div(grad, f.pow_Tensor_Scalar(norm, p - 1)), zero(norm), 0)
 
 
@@ -182,7 +187,10 @@ def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: 
         grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
     if not f.has_zero(self):
         return grad * f.conj(f.div(result, self))
-    return grad * f.conj(product_of_others(f, self, dim))
+    if dim is not None or self.ndim == 0:
+        return product_of_others(f, grad, self, dim or 0)
+    flat = f.reshape(self, (-1,))
+    return f.reshape(product_of_others(f, grad, flat, 0), tuple(self.shape))
 
 
 # ---------------------------------------------------------------- functions
@@ -353,24 +361,47 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @composite(out=True)
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The product of the elements up to each one, along `dim`."""
+    return cumprod_op(input, dims.wrap(dim, input.ndim), dtype=_raw_dtype(dtype))
+
+
+@composite(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return logsumexp_op(input, _dims(dim, input), keepdim)
 
 
-def product_of_others(f: Any, x: Any, dim: int | None) -> Any:
-    """For each element the product of all others along `dim` (of all, for None)."""
-    flat = f.reshape(x, (-1,)) if dim is None else x
-    d = 0 if dim is None else dim
-    n = flat.shape[d] if flat.ndim else 1
+def product_of_others(f: Any, grad: Any, x: Any, dim: int) -> Any:
+    """The gradient times, for each element, the product of all others along `dim`: of those before and those after."""
+    n = x.shape[dim] if x.ndim else 1
+    if n == 1:
+        return grad
+    one = f.ones_like(f.slice(x, dim, 0, 1, 1))
+    before = f.cumprod(f.cat([one, f.slice(x, dim, 0, n - 1, 1)], dim), dim)
+    after = f.flip(f.cumprod(f.cat([one, f.flip(f.slice(x, dim, 1, n, 1), (dim,))], dim), dim), (dim,))
+    return grad * f.conj(before * after)
+
+
+def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """The sum over later results of each one's gradient times that result without this factor."""
+    n = self.shape[dim] if self.ndim else 1
+    if n <= 1:
+        return grad
+    if not f.has_zero(self):
+        return f.div(backward_cumsum(f, f.conj(result) * grad, dim), f.conj(self))
     parts = []
-    for i in range(n):
-        product = None
-        for j in range(n):
-            if j != i:
-                factor = f.select(flat, d, j)
-                product = factor if product is None else product * factor
-        parts.append(f.ones_like(f.select(flat, d, 0)) if product is None else product)
-    return f.reshape(f.stack(parts, d), tuple(x.shape))
+    for k in range(n):
+        before = f.ones_like(f.slice(self, dim, 0, 1, 1)) if k == 0 else f.slice(result, dim, k - 1, k, 1)
+        others = before
+        if k < n - 1:
+            others = f.cat([before, before * f.cumprod(f.slice(self, dim, k + 1, n, 1), dim)], dim)
+        parts.append(f.sum_dim_IntList(f.slice(grad, dim, k, n, 1) * f.conj(others), (dim,), True))
+    return f.cat(parts, dim)
+
+
+def backward_cumsum(f: Any, x: Any, dim: int) -> Any:
+    """Sums from the end."""
+    return f.flip(f.cumsum(f.flip(x, (dim,)), dim), (dim,))
 
 
 def cast_like(x: Tensor, like: Tensor) -> Tensor:

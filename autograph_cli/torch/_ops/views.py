@@ -365,11 +365,13 @@ def adjoint(input: Tensor) -> Tensor:
 @composite(formula=True, function=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` added or stretched."""
-    from .reductions import sum_dim
+    from .reductions import sum_all, sum_dim
 
     shape, have = dims.sizes(size), input._raw.shape
     if shape == have:
         return input
+    if not shape:
+        return sum_all(input)
     lead = len(have) - len(shape)
     if lead < 0 or any(n not in (1, have[lead + i]) for i, n in enumerate(shape)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
@@ -385,7 +387,11 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     if grad.requires_grad:
         reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
         places = make(_window_places(reach, size, stride, offset))
-        flat = operations.index_put(make(np.zeros(reach, grad._raw.dtype)), [reshape(places, (-1,))], reshape(grad, (-1,)), True)
+        memory = make(np.zeros(reach, grad._raw.dtype))
+        if len(set(places._raw.ravel().tolist())) == places._raw.size:
+            as_strided_op(memory, size, stride, offset).copy_(grad)
+            return as_strided_op(memory, sizes, strides, 0)
+        flat = operations.index_put(memory, [reshape(places, (-1,))], reshape(grad, (-1,)), True)
         return as_strided_op(flat, sizes, strides, 0)
     from .._core.general import kernels
 

@@ -1,0 +1,89 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite, methods
+from .._core.tensor import Tensor
+from . import views
+
+view_as_real_op = operation(
+    "view_as_real(Tensor self)", view=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))
+)
+view_as_complex_op = operation(
+    "view_as_complex(Tensor self)", view=True, self=lambda f, grad: f.view_as_real(f.contiguous(grad))
+)
+angle_op = operation(
+    "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
+)
+
+
+def angle_gradient(f: Any, grad: Any, self: Any) -> Any:
+    """i x / |x|**2 times the gradient; a real number's angle does not change."""
+    if not f.is_complex(self):
+        return f.zeros_like(self)
+    turned = f.mul_Scalar(f.div(grad * self, f.pow_Tensor_Scalar(f.abs(self), 2)), 1j)
+    return f.where(f.eq(self, f.zeros_like(self)), f.full_like_number(self, 0), turned)
+
+
+@composite()
+def view_as_real(input: Tensor) -> Tensor:
+    """The memory of a complex tensor as pairs of real numbers; RuntimeError for a real one."""
+    if not input.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return view_as_real_op(input)
+
+
+@composite()
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers, in the last dimension, as complex ones."""
+    if input.dtype.category != dtypes.FLOATING:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
+        )
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input._raw.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input._raw.strides[-1] != input._raw.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    return view_as_complex_op(input)
+
+
+def _part(name: str, index: int) -> Any:
+    def get(input: Tensor) -> Tensor:
+        if not input.dtype.is_complex:
+            if index:
+                raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+            return input
+        pairs = view_as_real_op(input)
+        return views.select_op(pairs, pairs.ndim - 1, index)
+
+    def put(input: Tensor, value: Any) -> None:
+        get(input).copy_(value)
+
+    get.__name__ = get.__qualname__ = name
+    get.__doc__ = f"The {name} parts, as a view."
+    composite(method=False, formula=True)(get)
+    methods[name] = property(get, put, doc=get.__doc__)
+    return get
+
+
+real, imag = _part("real", 0), _part("imag", 1)
+
+
+@composite(out=True)
+def angle(input: Tensor) -> Tensor:
+    """The angle of each number in the complex plane, in radians."""
+    return angle_op(input)
+
+
+def is_complex(x: Tensor) -> bool:
+    return bool(x._raw.dtype.kind == "c")
+
+
+operations.is_complex = is_complex

@@ -1,0 +1,259 @@
+"""What runs around `forward`: hooks of one module and of all, and the node that feels gradients pass a module."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..._core.node import Handle
+from ..._core.tensor import Tensor
+from ...autograd.function import Function
+
+Hooks = dict[int, Callable[..., Any]]
+
+
+class GlobalHooks:
+    """Hooks of every module, by what they wait for."""
+
+    def __init__(self) -> None:
+        self.parameter: Hooks = OrderedDict()
+        self.buffer: Hooks = OrderedDict()
+        self.module: Hooks = OrderedDict()
+        self.forward_pre: Hooks = OrderedDict()
+        self.forward: Hooks = OrderedDict()
+        self.forward_kwargs: set[int] = set()
+        self.forward_always: set[int] = set()
+        self.backward_pre: Hooks = OrderedDict()
+        self.backward: Hooks = OrderedDict()
+        self.backward_is_full: bool | None = None
+
+    @property
+    def any_call(self) -> bool:
+        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
+
+
+everywhere = GlobalHooks()
+
+
+def register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: dict[str, tuple[set[int], bool]] | None = None) -> Handle:
+    """Add a hook, last or first, and note its id in each of the flag sets that hold for it."""
+    handle = Handle(hooks, hook)
+    for ids, holds in (flags or {}).values():
+        if holds:
+            ids.add(handle.id)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)  # type: ignore[attr-defined]
+    return handle
+
+
+def use_kind(owner: Any, attribute: str, full: bool, where: str) -> None:
+    """Regular and full backward hooks do not go together."""
+    if getattr(owner, attribute) is (not full):
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
+        )
+    setattr(owner, attribute, full)
+
+
+# ---------------------------------------------------------------- the call
+
+
+def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`module.forward` between all its hooks; those that always run do so also when it raises."""
+    done: set[int] = set()
+    try:
+        return _call(module, args, kwargs, done)
+    except Exception:
+        for hooks, with_kwargs, always in _forward_hooks(module):
+            for key in [k for k in hooks if k in always and k not in done]:
+                try:
+                    _run_forward_hook(module, hooks[key], key in with_kwargs, args, kwargs, None)
+                except Exception as error:
+                    what = "global module" if hooks is everywhere.forward else "module"
+                    warnings.warn(f"{what} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                  f"another error was raised in forward: {error}", stacklevel=2)  # fmt: skip
+        raise
+
+
+def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int]) -> Any:
+    args, kwargs = _before_forward(module, args, kwargs)
+    pre_hooks = [*everywhere.backward_pre.values(), *module._backward_pre_hooks.values()]
+    full, regular = _backward_hooks(module)
+    watch = BackwardHook(module, full, pre_hooks) if full or pre_hooks else None
+    if watch is not None:
+        args = watch.on_inputs(args)
+    result = module.forward(*args, **kwargs)
+    for hooks, with_kwargs, _ in _forward_hooks(module):
+        for key, hook in list(hooks.items()):
+            done.add(key)
+            changed = _run_forward_hook(module, hook, key in with_kwargs, args, kwargs, result)
+            result = result if changed is None else changed
+    if watch is not None:
+        result = watch.on_outputs(result)
+    if regular:
+        _watch_last_node(module, result, regular)
+    return result
+
+
+def _before_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    with_kwargs = module._forward_pre_hooks_with_kwargs
+    for key, hook in (*everywhere.forward_pre.items(), *module._forward_pre_hooks.items()):
+        if key in with_kwargs:
+            changed = hook(module, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                args, kwargs = changed
+        else:
+            changed = hook(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
+
+
+def _forward_hooks(module: Any) -> tuple[tuple[Hooks, set[int], set[int]], ...]:
+    return (
+        (everywhere.forward, everywhere.forward_kwargs, everywhere.forward_always),
+        (module._forward_hooks, module._forward_hooks_with_kwargs, module._forward_hooks_always_called),
+    )
+
+
+def _run_forward_hook(module: Any, hook: Callable[..., Any], with_kwargs: bool, args: Any, kwargs: Any, result: Any) -> Any:
+    return hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+
+
+def _backward_hooks(module: Any) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
+    """Full and regular ones."""
+    found: tuple[list[Callable[..., Any]], list[Callable[..., Any]]] = ([], [])
+    for hooks, is_full in ((everywhere.backward, everywhere.backward_is_full), (module._backward_hooks, module._is_full_backward_hook)):
+        found[0 if is_full else 1].extend(hooks.values())
+    return found
+
+
+def _watch_last_node(module: Any, result: Any, hooks: list[Callable[..., Any]]) -> None:
+    """Regular hooks see the node that made the (first) result."""
+    found = result
+    while not isinstance(found, Tensor):
+        found = next((x for x in found.values() if isinstance(x, Tensor)), None) if isinstance(found, dict) else found[0]
+    node = found.grad_fn
+    if node is None:
+        return
+    if not isinstance(result, Tensor) and not (isinstance(result, tuple) and all(isinstance(x, Tensor) for x in result)):
+        warnings.warn("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+                      "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. "
+                      "Please use register_full_backward_hook to get the documented behavior.", FutureWarning, stacklevel=4)  # fmt: skip
+    for hook in hooks:
+        node.register_hook(lambda grad_in, grad_out, hook=hook: hook(module, grad_in, grad_out))
+
+
+# ---------------------------------------------------------------- gradients that pass a module
+
+
+class BackwardHookFunction(Function):
+    """Gives back what it gets: a node to hang hooks on."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        ctx.mark_non_differentiable(*[x for x in args if not x.requires_grad])
+        return args
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+        return grads
+
+
+class BackwardHook:
+    """One call of a module whose gradients hooks want to see: those of its outputs, then those of its inputs."""
+
+    def __init__(self, module: Any, hooks: list[Callable[..., Any]], pre_hooks: list[Callable[..., Any]]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs: list[int] | None = None
+        self.n_inputs = self.n_outputs = -1
+        self.outputs: list[int] = []
+
+    def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.n_inputs = len(args)
+        found, places, node = _through(args)
+        if node is not None:
+            self.inputs = places
+            node.register_hook(self._inputs_ready)
+        return found
+
+    def on_outputs(self, result: Any) -> Any:
+        is_tuple = isinstance(result, tuple)
+        self.n_outputs = len(result) if is_tuple else 1
+        found, self.outputs, node = _through(result if is_tuple else (result,))
+        if node is not None:
+            node.register_prehook(self._outputs_ready) if False else node.register_hook(self._outputs_passed)
+        return found if is_tuple else found[0]
+
+    def _inputs_ready(self, grad_inputs: Any, _: Any) -> Any:
+        if self.grad_outputs is None:
+            return None
+        grads = _spread(self.inputs or [], grad_inputs, self.n_inputs)
+        for hook in self.hooks:
+            changed = _as_tuple(hook(self.module, grads, self.grad_outputs))
+            if changed is None:
+                continue
+            if len(changed) != len(grads):
+                raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {len(grads)}")
+            grads = changed
+        self.grad_outputs = None
+        return tuple(grads[i] for i in self.inputs or [])
+
+    def _outputs_passed(self, _: Any, grad_outputs: Any) -> Any:
+        grads = _spread(self.outputs, grad_outputs, self.n_outputs)
+        changed_any = False
+        for hook in self.pre_hooks:
+            changed = _as_tuple(hook(self.module, grads))
+            if changed is None:
+                continue
+            if len(changed) != len(grads):
+                raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected {len(grads)}")
+            grads, changed_any = changed, True
+        self.grad_outputs = grads
+        if self.inputs is None:
+            self._without_inputs(grads)
+        return tuple(grads[i] for i in self.outputs) if changed_any else None
+
+    def _without_inputs(self, grads: tuple[Any, ...]) -> None:
+        for hook in self.hooks:
+            changed = hook(self.module, (None,) * self.n_inputs, grads)
+            if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                )
+        self.grad_outputs = None
+
+
+def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
+    """The values with their tensors passed through one node; where these stand; the node, None where nothing needs one."""
+    from ...autograd.grad_mode import is_grad_enabled
+
+    places = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
+    if not is_grad_enabled() or not any(values[i].requires_grad for i in places):
+        return values, places, None
+    passed = BackwardHookFunction.apply(*(values[i] for i in places))
+    nodes = [x.grad_fn for x in passed if x.grad_fn is not None and x.grad_fn.name() == "BackwardHookFunctionBackward"]
+    if not nodes:
+        raise RuntimeError(
+            "Error while setting up backward hooks. Please open an issue with a code sample to reproduce this."
+        )
+    found = list(values)
+    for i, x in zip(places, passed, strict=True):
+        found[i] = x
+    return tuple(found), places, nodes[0]
+
+
+def _spread(places: list[int], grads: Any, count: int) -> tuple[Any, ...]:
+    found: list[Any] = [None] * count
+    for i, grad in zip(places, grads, strict=True):
+        found[i] = grad
+    return tuple(found)
+
+
+def _as_tuple(changed: Any) -> tuple[Any, ...] | None:
+    return changed if changed is None or isinstance(changed, tuple) else (changed,)

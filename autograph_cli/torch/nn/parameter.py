@@ -1,0 +1,133 @@
+"""Tensors that a module owns: parameters, buffers, and those whose shape is not known yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import torch
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .._ops.legacy import instance
+from .._ops.protocols import text
+
+
+class _FlagMeta(type(Tensor)):  # type: ignore[misc]
+    """A tensor subclass may count as an instance by a flag of its own."""
+
+    _flag: str
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return type.__instancecheck__(cls, x) or (isinstance(x, Tensor) and getattr(x, cls._flag, False))
+
+
+def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
+    made = instance(cls, torch.empty(0)._raw if data is None else data.detach()._raw)
+    made.requires_grad = requires_grad
+    return made
+
+
+class Parameter(Tensor, metaclass=_FlagMeta):
+    """A tensor that a module lists among its parameters as soon as it becomes an attribute of it.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+    _flag = "_is_param"
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if type(data) in (type(None), Tensor, Parameter):
+            return _leaf(cls, data, requires_grad)
+        made = data.detach().requires_grad_(requires_grad)
+        if type(made) is not type(data):
+            made = instance(type(data), made._raw)
+            made.requires_grad = requires_grad
+        made._is_param = True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return f"Parameter containing:\n{text(self, 'tensor(')}"
+
+
+class Buffer(Tensor, metaclass=_FlagMeta):
+    """A tensor that a module lists among its buffers; `persistent` ones go into its state dict."""
+
+    __slots__ = ()
+    _flag = "_is_buffer"
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        data = torch.empty(0) if data is None else data
+        made = data.detach().requires_grad_(data.requires_grad)
+        made.persistent, made._is_buffer = persistent, True
+        return made
+
+
+_UNKNOWN = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
+    "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+    "accessing their attributes."
+)
+
+
+class UninitializedTensorMixin:
+    """A tensor without a shape, until `materialize` gives it one."""
+
+    __slots__ = ()
+    cls_to_become: type[Any]
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary tensor of the given shape, with elements of no particular value."""
+        self.data = torch.empty(shape, device=device, dtype=dtype or self.dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Size:
+        raise RuntimeError(_UNKNOWN)
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
+            "calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a tensor has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape the first call of its module will tell."""
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _leaf(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, dtype=self.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape the first call of its module will tell."""
+
+    __slots__ = ()
+    cls_to_become = Tensor
+    persistent = True
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        return _leaf(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)

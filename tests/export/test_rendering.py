@@ -1,0 +1,189 @@
+"""Pictures and texts of real graphs: complete, well-formed, safe, and the same bytes every time."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from autograph_cli import export
+from autograph_cli.export import FORMATS, VIEWS, ExportError, layout, render
+from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, Source, Step, TensorType, Trace
+
+SVG = "{http://www.w3.org/2000/svg}"
+ONE = TensorType("float32", (3,))
+ODD = ('a"b', "line\nbreak", "<script>alert(1)</script>", "权重", "back\\slash\\n", "&amp;", "end\\", "\x07")
+
+
+def odd_graph() -> Graph:
+    nodes = [Node(i, "leaf", "AccumulateGrad", "", (Output(ONE, (name,)),)) for i, name in enumerate(ODD)]
+    edges = tuple(Edge(i) for i in range(len(ODD)))
+    nodes.append(
+        Node(len(ODD), "operation", "CatBackward0", "cat", (Output(ONE),), edges, edges, source=Source('"<', 1))
+    )
+    return Graph(tuple(nodes), (Root('"]; <b>', len(ODD)),))
+
+
+def texts(svg: bytes) -> list[str]:
+    return ["".join(found.itertext()) for found in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def chain(length: int) -> Graph:
+    nodes = [Node(0, "leaf", "AccumulateGrad", "", (Output(ONE, ("w",)),))]
+    for i in range(1, length):
+        nodes.append(Node(i, "operation", "MulBackward0", "mul", (Output(ONE),), (Edge(i - 1), Edge(0))))
+    return Graph(tuple(nodes), (Root("y", length - 1),))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "png"])
+def test_the_same_graph_gives_the_same_bytes(traces: dict[str, Trace], view: str, format: str) -> None:
+    for trace in traces.values():
+        assert render(trace.steps[0], view, format) == render(trace.steps[0].graph, view, format) != b""
+
+
+def test_a_picture_names_what_the_script_names(traces: dict[str, Trace]) -> None:
+    shown = texts(render(traces["logits_loss"].steps[0], "forward"))
+    assert {"x", "w", "b", "z", "loss", "target", "mm", "add", "binary_cross_entropy_with_logits"} <= set(shown)
+    assert {"[5, 3]", "[1, 3]", "[]"} <= {text.strip() for text in shown}
+
+
+def test_orders_have_bands_and_edges_between_them_are_dashed(traces: dict[str, Trace]) -> None:
+    svg = render(traces["higher_order"].steps[0], "double-backward").decode()
+    titles = ("order 0 · forward", "order 1 · backward", "order 2 · double backward", "order 0 · made from gradients")
+    assert all(f">{title}</text>" in svg for title in titles)
+    assert "stroke-dasharray" in svg
+
+
+def test_bands_lie_on_top_of_each_other(traces: dict[str, Trace]) -> None:
+    svg = render(traces["higher_order"].steps[0], "double-backward").decode()
+    spans = []
+    for name in ("cluster_4", "cluster_3", "cluster_2", "cluster_0"):
+        title = {
+            "cluster_4": "order 2 ·",
+            "cluster_3": "order 0 · made",
+            "cluster_2": "order 1 ·",
+            "cluster_0": "order 0 · f",
+        }
+        path = re.search(rf"<title>{title[name]}[^<]*</title>\s*<path [^>]* d=\"([^\"]*)\"", svg)
+        assert path
+        across = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", path[1])][1::2]
+        spans.append((min(across), max(across)))
+    assert all(upper[1] < lower[0] for upper, lower in itertools.pairwise(spans))
+
+
+def test_tooltips_tell_source_type_and_saved_values(traces: dict[str, Trace]) -> None:
+    svg = render(traces["logits_loss"].steps[0], "forward").decode()
+    assert "02_logits_loss.py:9  z = torch.matmul(x, w) + b" in svg
+    assert "saved self: float32[1, 5] (20 bytes)" in svg
+
+
+def test_a_leaf_that_is_used_far_apart_is_drawn_at_each_use() -> None:
+    shown = texts(render(chain(10), "backward"))
+    assert shown.count("w") == 10
+    assert texts(render(chain(3), "backward")).count("w") == 1
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_odd_names_come_out_right(view: str) -> None:
+    shown = texts(render(odd_graph(), view))
+    for name in (
+        'a"b',
+        r"line\nbreak",
+        "<script>alert(1)</script>",
+        "权重",
+        r"back\slash\n",
+        "&amp;",
+        "end\\",
+        '"]; <b>',
+    ):
+        assert name in shown
+    assert b"<script" not in render(odd_graph(), view)
+
+
+def test_odd_names_are_read_back_from_the_dot() -> None:
+    program = layout.find_engine()
+    done = subprocess.run(
+        [program, "-Tsvg"], input=render(odd_graph(), "forward", "dot"), capture_output=True, check=True
+    )
+    assert {'a"b', r"line\nbreak", "<script>alert(1)</script>", "权重", "&amp;", "end\\"} <= set(texts(done.stdout))
+
+
+def test_every_size_of_graph_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "CAREFUL", 50)
+    monkeypatch.setattr(layout, "QUICK", 100)
+    for length in (20, 40, 200):
+        assert texts(render(chain(length), "backward")).count("MulBackward0") == length - 1
+
+
+def test_too_big_a_graph_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "LARGEST", 10)
+    with pytest.raises(
+        ExportError, match=r"are too many for a picture .* dot, text or json, or a smaller part with --root"
+    ):
+        render(chain(20), "backward")
+
+
+def test_a_layout_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "TIME_LIMIT", 0.0)
+    with pytest.raises(ExportError, match="took more than 0 s"):
+        render(chain(5), "backward")
+
+
+def test_big_graphs_come_out_as_text() -> None:
+    graph = chain(5_000)
+    for format in ("dot", "text", "json"):
+        assert render(graph, "backward", format).count(b"MulBackward0") >= 4_999
+
+
+def test_a_png_is_a_png(traces: dict[str, Trace]) -> None:
+    assert render(traces["sinh_function"].steps[0], "double-backward", "png").startswith(b"\x89PNG")
+
+
+def test_a_png_does_not_drop_characters() -> None:
+    with pytest.raises(ExportError, match="no glyph for '权'"):
+        render(odd_graph(), format="png")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
+        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, dot, text, json"),
+        ({"engine": "neat"}, "no layout program 'neat'; known ones: graphviz-pure, dot"),
+        ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
+    ],
+)
+def test_what_is_unknown_is_told_with_what_is_known(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises((ExportError, GraphError)) as caught:
+        render(chain(3), **options)  # type: ignore[arg-type]
+    assert sentence in str(caught.value)
+
+
+def test_an_absent_engine_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ExportError, match="'dot' is not installed: install Graphviz"):
+        render(chain(3), engine="dot")
+
+
+def test_an_empty_graph_has_no_picture() -> None:
+    with pytest.raises(ExportError, match="nothing to draw: the forward graph is empty"):
+        render(Graph())
+
+
+def test_a_derived_graph_is_drawn_as_double_backward_only() -> None:
+    step = Step(1, chain(3), "made", chain(4))
+    assert render(step, "double-backward", "text") == render(chain(4), "double-backward", "text")
+    assert render(step, "backward", "text") == render(chain(3), "backward", "text")
+
+
+def test_the_package_needs_nothing_above_the_graph() -> None:
+    code = "import sys, autograph_cli.export; print([n for n in sys.modules if n.startswith('autograph_cli.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {name.split(".")[1] for name in re.findall(r"'([^']+)'", done.stdout)}
+    assert rooms == {"graph", "export"}
+    assert set(export.__all__) == {"ENGINES", "FORMATS", "VIEWS", "ExportError", "Format", "render"}

@@ -1,0 +1,104 @@
+"""Traces survive JSON, and what is not one is refused in one clear sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograph_cli.graph import (
+    Graph,
+    Node,
+    Output,
+    Saved,
+    Source,
+    Step,
+    TensorType,
+    Trace,
+    TraceError,
+    from_json,
+    to_json,
+)
+
+NODE = Node(
+    0, "input", "Input", "", (Output(TensorType("int64", (2, 0), "cuda:1"), ("权", 'a"\n', "\ud800")),),
+    source=Source("a.py", 3, "x = 1", "f"), module="m",
+    saved=(Saved("s", TensorType("bool", ()), "", 8, 1), Saved("dim", None, "1")),
+)  # fmt: skip
+TRACE = Trace("a.py", (Step(3, Graph((NODE,)), "made"),), 7, "torch", "ValueError: no")
+
+
+def test_a_trace_survives(traces: dict[str, Trace]) -> None:
+    for trace in (TRACE, Trace("a.py"), *traces.values()):
+        text = to_json(trace)
+        assert from_json(text) == trace
+        assert to_json(from_json(text)) == text
+
+
+def test_the_text_is_json_that_can_be_written_as_utf8() -> None:
+    assert json.loads(to_json(TRACE).encode())["version"] == 1
+
+
+def test_a_graph_alone_has_the_form_that_it_has_in_a_trace() -> None:
+    assert json.loads(TRACE.steps[0].graph.to_json()) == json.loads(to_json(TRACE))["steps"][0]["graph"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "t.json is empty, and not an autograph trace."),
+        ("import torch\n", "t.json is not an autograph trace."),
+        ('{"format": "other"}', "t.json is not an autograph trace."),
+        ("[1]", "t.json is not an autograph trace."),
+        ("[" * 100_000, "t.json is not an autograph trace."),
+        (
+            '{"format": "autograph-trace", "version": 2}',
+            "t.json has version 2, and this autograph reads up to version 1",
+        ),
+        ('{"format": "autograph-trace", "version": "1"}', "version must be a whole number from 1"),
+        ('{"format": "autograph-trace", "version": 1}', "t.json is malformed: the trace has no 'script'."),
+        (to_json(TRACE).replace("\n", "\nx", 1), "t.json is damaged:"),
+    ],
+)
+def test_what_is_not_a_trace_is_told(text: str, sentence: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        from_json(text, "t.json")
+    assert str(caught.value).startswith(sentence) or sentence in str(caught.value)
+
+
+def test_every_shorter_text_is_truncated() -> None:
+    text = to_json(TRACE).rstrip()
+    for length in range(1, len(text)):
+        with pytest.raises(TraceError, match="is truncated: it ends in the middle"):
+            from_json(text[:length])
+
+
+def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda data: data["steps"][0]["graph"]["nodes"][0].update(fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (node_with(next=[[0]]), "steps[0].graph.nodes[0].next[0] must be [node, output number], not [0]"),
+        (node_with(next=[[0, -1]]), "must be [node, output number]"),
+        (node_with(outputs=[{"type": "float32(3)"}]), 'outputs[0].type must be a type such as "float32[3, 4]"'),
+        (node_with(kind="leaves"), "nodes[0].kind must be one of operation, leaf, input"),
+        (node_with(id=True), "nodes[0].id must be a whole number from 0, not true"),
+        (node_with(names=3), "nodes[0] has the unknown field 'names'"),
+        (node_with(name=None), "nodes[0].name must be a string, not null"),
+        (node_with(id=4), "step 3: node 4 (Input) stands at position 0"),
+        (lambda data: data.update(steps={}), "steps must be a list, not {}"),
+        (lambda data: data["steps"][0]["graph"].pop("nodes") and data["steps"][0]["graph"].update(nodes=[5]),
+         "nodes[0] must be an object, not 5"),
+    ],
+)  # fmt: skip
+def test_a_malformed_part_is_named(change: Callable[[dict[str, Any]], None], sentence: str) -> None:
+    data = json.loads(to_json(TRACE))
+    change(data)
+    with pytest.raises(TraceError) as caught:
+        from_json(json.dumps(data), "t.json")
+    assert str(caught.value).startswith("t.json is malformed: ")
+    assert sentence in str(caught.value)

@@ -1,0 +1,86 @@
+"""The graphs within the graph: whole graphs again, with the right parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograph_cli.graph import (
+    Edge,
+    Graph,
+    GraphError,
+    Node,
+    Output,
+    Root,
+    TensorType,
+    Trace,
+    backward,
+    double_backward,
+    forward,
+    reachable,
+    slice_to_roots,
+    verify,
+)  # fmt: skip
+
+VIEWS = (forward, backward, double_backward, slice_to_roots)
+
+
+def names(graph: Graph) -> list[str]:
+    return [root.name for root in graph.roots]
+
+
+def test_every_view_of_every_graph_is_a_whole_graph(traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        for view in VIEWS:
+            part = view(trace.steps[0].graph)
+            verify(part)
+            assert view(part) == part
+
+
+def test_forward_takes_a_gradient_that_a_loss_is_made_from_as_an_input(traces: dict[str, Trace]) -> None:
+    part = forward(traces["higher_order"].steps[0].graph)
+    assert names(part) == ["value", "scores", "penalty"]
+    assert [node.outputs[0].names for node in part if node.kind == "input"] == [("slopes",)]
+    assert {node.order for node in part} == {0}
+
+
+def test_backward_follows_a_penalty_into_the_gradients(traces: dict[str, Trace]) -> None:
+    part = backward(traces["higher_order"].steps[0].graph, ["penalty"])
+    assert {node.order for node in part} == {0, 1}
+    assert not any(node.args for node in part)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
+def test_double_backward_shows_the_orders_that_were_asked_for(traces: dict[str, Trace], order: int) -> None:
+    part = double_backward(traces["higher_order"].steps[0].graph, ["value"], order)
+    assert {node.order for node in part} == set(range(order + 1))
+
+
+def test_a_slice_holds_what_its_root_leads_to(traces: dict[str, Trace]) -> None:
+    graph = traces["higher_order"].steps[0].graph
+    part = slice_to_roots(graph, ["value"])
+    assert [node.name for node in part] == ["AccumulateGrad", "SinBackward0", "PowBackward0", "MulBackward0"]
+    assert len(reachable(graph, ["value"])) == 4
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_unknown_root_lists_the_known_ones(traces: dict[str, Trace], view: type) -> None:
+    with pytest.raises(GraphError, match=r"no root 'lost' here; known roots: 'z', 'loss'\."):
+        view(traces["logits_loss"].steps[0].graph, ["lost"])
+
+
+def test_a_derivative_is_no_root_of_the_forward_graph(traces: dict[str, Trace]) -> None:
+    with pytest.raises(GraphError, match="'grad_x' is a derivative"):
+        forward(traces["sinh_function"].steps[0].graph, ["grad_x"])
+
+
+def test_a_long_chain_needs_no_recursion() -> None:
+    one = (Output(TensorType("float32", ())),)
+    nodes = [Node(0, "leaf", "AccumulateGrad", "", one)]
+    nodes += [
+        Node(i, "operation", "SinBackward0", "sin", one, (Edge(i - 1),), (Edge(i - 1),)) for i in range(1, 20_000)
+    ]
+    graph = Graph(tuple(nodes), (Root("y", 19_999),))
+    for view in VIEWS:
+        part = view(graph)
+        verify(part)
+        assert len(part) == 20_000
