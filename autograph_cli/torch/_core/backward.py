@@ -367,7 +367,8 @@ class Pass:
         extra = node.extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
-        run, f = (node.recorded, operations) if self.recorded else (node.raw, general.kernels())
+        run: Any = node.recorded if self.recorded else node.raw
+        f = operations if self.recorded else general.kernels()
         if self.only is not None and node.operation is not None:
             # A gradient that leads to none of the inputs is not computed.
             grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node.edges))

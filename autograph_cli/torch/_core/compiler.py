@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
+        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast,
     }  # fmt: skip
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -65,7 +67,8 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
 
 
 def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    exec(compile(source, f"<autograph operation {name}>", "exec"), scope)
+    # A name inside the engine's folder: who leaves the engine's frames out of a traceback leaves this one out too.
+    exec(compile(source, os.path.join(os.path.dirname(__file__), f"<operation {name}>"), "exec"), scope)
     made: Callable[..., Any] = scope["run"]
     made.__name__ = made.__qualname__ = name
     return made
@@ -112,6 +115,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         f"def run({_signature(op)}):",
         *_general_way(op, operator),
         "    try:",
+        *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         "    except AttributeError:",
         *(["        if not is_operand(other):", "            return NotImplemented"] if operator else []),
@@ -119,7 +123,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
-        f"    raw = {op.inline.format(**raws, kernel=call)}" if op.inline else f"    raw = {call}",
+        *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
         "    made = new(Tensor)",
         "    made._raw = raw",
         "    made._counter = None",
@@ -132,6 +136,26 @@ def _forward(op: Operation, operator: bool = False) -> str:
     if op.inputs:
         lines += _record(op, every)
     return "\n".join(lines) + "\n"
+
+
+def _number_operand(op: Operation) -> list[str]:
+    """A Python number beside a tensor becomes one at once: `x * 2` is too common for the way over an exception."""
+    if not (op.promotes and len(op.tensors) == 2):
+        return []
+    first, second = (_argument(p) for p in op.tensors)
+    return [f"        if {second}.__class__ in NUMBERS:", f"            {second} = wrap_number({second}, {first})"]
+
+
+def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
+    if not op.promotes:
+        return [f"    raw = {call}"]
+    return [
+        "    try:",
+        f"        raw = {call}",
+        "    except ValueError:",
+        f"        check_broadcast({', '.join(raws)})",
+        "        raise",
+    ]
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:

@@ -61,10 +61,10 @@ CPU = device("cpu")
 
 
 def check(where: Any) -> device:
-    """The device, if the engine has it; a RuntimeError that names it otherwise."""
+    """The device, if the engine has it; an error that names it otherwise (PyTorch's AssertionError for CUDA)."""
     where = where if isinstance(where, device) else device(where)
     if where.type == "cpu":
         return where
     if where.type == "cuda":
-        raise RuntimeError("Torch not compiled with CUDA enabled: autograph's engine computes on the CPU here")
+        raise AssertionError("Torch not compiled with CUDA enabled")
     raise RuntimeError(f"device {str(where)!r} is not available in autograph's engine")

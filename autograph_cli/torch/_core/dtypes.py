@@ -182,15 +182,14 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
         if result is None:
             result = weaker
         elif weaker is not None and CATEGORY[weaker] > CATEGORY[result]:
-            result = promote(result, weaker) if weaker is not levels[2] else category_dtype(CATEGORY[weaker], result)
+            if weaker is levels[2] or CATEGORY[result] == FLOATING:
+                result = category_dtype(CATEGORY[weaker], result)
+            else:
+                result = promote(result, weaker)
     assert result is not None
     return result
 
 
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
-    if source.category > target.category:
-        return False
-    return not (source.category == INTEGRAL and source.is_signed and not target.is_signed and target is not bool_) or (
-        target.category > INTEGRAL
-    )
+    return source.category <= target.category

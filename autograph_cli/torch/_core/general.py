@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes
+from . import dims, dtypes
 from .device import CPU
 from .node import Edge, Node, SavedList, SavedResult, edge_of, extra_of, like_of, save
 from .state import L, S, next_sequence_nr
@@ -59,8 +59,18 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         raws[0] = as_floating(raws[0])
     if op.view:
         raws[0] = materialize(args[0])
-    result = op.kernel_function(*raws)
+    try:
+        result = op.kernel_function(*raws)
+    except ValueError:
+        if op.promotes:
+            check_broadcast(*(raw for raw in raws if hasattr(raw, "shape")))
+        raise
     return list(result) if op.multiple else [result]
+
+
+def check_broadcast(*raws: Any) -> None:
+    """Raise PyTorch's error for shapes that do not broadcast."""
+    dims.broadcast(*(raw.shape for raw in raws))
 
 
 def _raw(x: Any) -> Any:
@@ -123,6 +133,9 @@ def put(target: Tensor, raw: Any) -> None:
 
 
 # ---------------------------------------------------------------- arguments
+
+
+NUMBERS = frozenset((bool, int, float, complex))
 
 
 def is_operand(x: Any) -> bool:

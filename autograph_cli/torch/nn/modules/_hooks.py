@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._core.node import Handle
@@ -37,10 +37,10 @@ class GlobalHooks:
 everywhere = GlobalHooks()
 
 
-def register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: dict[str, tuple[set[int], bool]] | None = None) -> Handle:
+def register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: Iterable[tuple[set[int], bool]] = ()) -> Handle:
     """Add a hook, last or first, and note its id in each of the flag sets that hold for it."""
     handle = Handle(hooks, hook)
-    for ids, holds in (flags or {}).values():
+    for ids, holds in flags:
         if holds:
             ids.add(handle.id)
     if prepend:
@@ -184,10 +184,13 @@ class BackwardHook:
 
     def on_outputs(self, result: Any) -> Any:
         is_tuple = isinstance(result, tuple)
+        if not is_tuple and not isinstance(result, Tensor):
+            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                          f"{type(result)}", stacklevel=5)  # fmt: skip
         self.n_outputs = len(result) if is_tuple else 1
         found, self.outputs, node = _through(result if is_tuple else (result,))
         if node is not None:
-            node.register_prehook(self._outputs_ready) if False else node.register_hook(self._outputs_passed)
+            node.register_hook(self._outputs_passed)
         return found if is_tuple else found[0]
 
     def _inputs_ready(self, grad_inputs: Any, _: Any) -> Any:

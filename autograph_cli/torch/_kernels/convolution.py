@@ -1,0 +1,116 @@
+"""Convolutions as strided windows and one matrix product per group."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+Sizes = tuple[int, ...]
+
+
+def output_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
+    """The spatial shape that a convolution gives."""
+    each = zip(size, kernel, stride, padding, dilation, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in each)
+
+
+def transposed_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, extra: Sizes) -> Sizes:
+    """The spatial shape that a transposed convolution gives."""
+    each = zip(size, kernel, stride, padding, dilation, extra, strict=True)
+    return tuple((n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in each)
+
+
+class Convolution:
+    """Convolutions of any number of spatial dimensions. Images are (N, C, ...), weights (out, in / groups, ...)."""
+
+    xp: Any
+
+    def convolution(self, a: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
+                    output_padding: Sizes, groups: int) -> Any:  # fmt: skip
+        if transposed:
+            kernel = weight.shape[2:]
+            size = transposed_size(a.shape[2:], kernel, stride, padding, dilation, output_padding)
+            out = self._spread(a, weight, size, stride, padding, dilation, groups)
+        else:
+            out = self._correlate(a, weight, stride, padding, dilation, groups)
+        if bias is not None:
+            out += bias.reshape(-1, *[1] * (a.ndim - 2))
+        return out
+
+    def convolution_backward(self, grad: Any, a: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes,
+                             transposed: bool, output_padding: Sizes, groups: int, mask: Any) -> Any:  # fmt: skip
+        """The gradients of image, weight and bias; an empty array for each that `mask` does not ask for."""
+        geometry = (stride, padding, dilation, groups)
+        nothing = self.xp.empty(0, grad.dtype)
+        image = weights = nothing
+        if mask[0]:
+            image = self._correlate(grad, weight, *geometry) if transposed else self._spread(
+                grad, weight, a.shape[2:], *geometry)  # fmt: skip
+        if mask[1]:
+            inner, outer = (grad, a) if transposed else (a, grad)
+            weights = self._weights(inner, outer, weight.shape, *geometry)
+        return image, weights, grad.sum((0, *range(2, grad.ndim))) if mask[2] else nothing
+
+    def columns(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        """Every window of the padded image: (N, C, kernel elements, window numbers)."""
+        n, c, *size = a.shape
+        out = output_size(tuple(size), kernel, stride, padding, dilation)
+        if any(padding):
+            a = self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)])
+        steps = a.strides[2:]
+        shape = (n, c, *kernel, *out)
+        strides = (*a.strides[:2], *(t * d for t, d in zip(steps, dilation, strict=True)),
+                   *(t * s for t, s in zip(steps, stride, strict=True)))  # fmt: skip
+        windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        return windows.reshape(n, c, math.prod(kernel), math.prod(out))
+
+    def images(self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        """The sum of all windows at their places: the adjoint of `columns`. One addition per element of the kernel."""
+        n, c = columns.shape[:2]
+        out = output_size(size, kernel, stride, padding, dilation)
+        columns = columns.reshape(n, c, *kernel, *out)
+        image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
+        for place in itertools.product(*map(range, kernel)):
+            starts = [k * d for k, d in zip(place, dilation, strict=True)]
+            window = (slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, out, stride, strict=True))
+            image[(..., *window)] += columns[(slice(None), slice(None), *place)]
+        inside = tuple(slice(p, p + m) for p, m in zip(padding, size, strict=True))
+        return self.xp.ascontiguousarray(image[(..., *inside)])
+
+    def _correlate(self, a: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+        n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
+        size = output_size(a.shape[2:], kernel, stride, padding, dilation)
+        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation), groups)
+        product = self.xp.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
+        return product.reshape(n, o, *size)
+
+    def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+        n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
+        c = weight.shape[1] * groups
+        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
+        rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
+        columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
+        return self.images(columns, size, kernel, stride, padding, dilation)
+
+    def _weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+        kernel = sizes[2:]
+        # Rows past the last window were not seen by the forward pass.
+        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation), groups)
+        n, o = grad.shape[:2]
+        flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
+        return self.xp.matmul(flat, columns.swapaxes(2, 3)).sum(0).reshape(sizes)
+
+    def _grouped(self, columns: Any, groups: int) -> Any:
+        n, c, k, length = columns.shape
+        return columns.reshape(n, groups, c // groups * k, length)
+
+    def im2col(self, a: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+        columns = self.columns(a, kernel, stride, padding, dilation)
+        n, c, k, length = columns.shape
+        return columns.reshape(n, c * k, length).copy()
+
+    def col2im(self, a: Any, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+        n, rows, length = a.shape
+        k = math.prod(kernel)
+        return self.images(a.reshape(n, rows // k, k, length), size, kernel, stride, padding, dilation)

@@ -1,0 +1,261 @@
+"""Convolutions, and the windows that they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from .._kernels.convolution import output_size
+from . import views
+from .padding import constant_pad
+
+Sizes = tuple[int, ...]
+
+convolution = operation(
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
+    "int[] output_padding, int groups)",
+    joint={("input", "weight", "bias"): lambda f, grad, input, weight, stride, padding, dilation, transposed, output_padding,
+           groups, mask: wanted(mask, f.convolution_backward(
+               grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask))},
+)  # fmt: skip
+convolution_backward = operation(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, "
+    "bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    node="ConvolutionBackwardBackward0",
+    joint={("grad_output", "input", "weight"): lambda f, grads, grad_output, input, weight, stride, padding, dilation,
+           transposed, output_padding, groups, mask: convolution_twice(
+               f, grads, grad_output, input, weight, (stride, padding, dilation, transposed, output_padding, groups), mask)},
+)  # fmt: skip
+im2col = operation(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)", node="Im2ColBackward0",
+    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
+        grad, self_sizes[-2:], kernel_size, dilation, padding, stride),
+)  # fmt: skip
+col2im = operation(
+    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Col2ImBackward0",
+    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
+)  # fmt: skip
+
+
+def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
+    """The results that were asked for, None in place of the others."""
+    return tuple(result if want else None for want, result in zip(mask, results, strict=True))
+
+
+def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: Any, geometry: Any, mask: Any) -> Any:
+    """The gradients of a convolution's own gradients: it is linear in the image and in the weight."""
+    by_input, by_weight, by_bias = grads
+    none = (None, None, None)
+    outer = None
+    if mask[0]:
+        parts = []
+        if by_input is not None:
+            parts.append(f.convolution(by_input, weight, None, *geometry))
+        if by_weight is not None:
+            parts.append(f.convolution(input, by_weight, None, *geometry))
+        if by_bias is not None:
+            shape = (1, by_bias.shape[0], *[1] * (grad_output.ndim - 2))
+            parts.append(f.expand(f.reshape(by_bias, shape), tuple(grad_output.shape)))
+        outer = parts[0] if parts else None
+        for part in parts[1:]:
+            outer = outer + part
+    image = none if by_weight is None or not mask[1] else f.convolution_backward(
+        grad_output, input, by_weight, *geometry, (True, False, False))  # fmt: skip
+    kernel = none if by_input is None or not mask[2] else f.convolution_backward(
+        grad_output, by_input, weight, *geometry, (False, True, False))  # fmt: skip
+    return outer, image[0], kernel[1]
+
+
+# ---------------------------------------------------------------- functions
+
+
+def sizes_of(x: Any, dim: int, what: str) -> Sizes:
+    """One number for every dimension, or one for each."""
+    if isinstance(x, int):
+        return (x,) * dim
+    found = tuple(int(n) for n in x)
+    if len(found) == 1:
+        return found * dim
+    if len(found) != dim:
+        raise RuntimeError(f"expected {what} to be a single integer value or a list of {dim} values to match the convolution "
+                           f"dimensions, but got {what}={list(found)}")  # fmt: skip
+    return found
+
+
+def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transposed: bool, groups: int, name: str) -> None:
+    if input.ndim not in (dim + 1, dim + 2):
+        raise RuntimeError(
+            f"Expected {dim + 1}D (unbatched) or {dim + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input._raw.shape)}"
+        )
+    if weight.ndim != dim + 2:
+        shown = "x".join(["1"] * (dim + 2))
+        raise RuntimeError(f"weight should have at least three dimensions: expected a {dim + 2}D weight ({shown}) for {name}, "
+                           f"but got weight of size {list(weight._raw.shape)}")  # fmt: skip
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    dtypes = {t._raw.dtype for t in (input, weight, bias) if t is not None}
+    if len(dtypes) > 1:
+        raise RuntimeError(
+            f"Input type ({input.dtype}) and {'weight' if input.dtype is not weight.dtype else 'bias'} type "
+            f"({(weight if input.dtype is not weight.dtype or bias is None else bias).dtype}) should be the same"
+        )
+    if input.dtype.is_complex:
+        raise NotImplementedError(f"{name} of complex tensors is not available in autograph's engine yet")
+    _check_channels(input._raw.shape[-dim - 1], weight._raw.shape, transposed, groups, input._raw.shape)
+    channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
+    if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
+        raise RuntimeError(
+            f"Given transposed={int(transposed)}, weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
+            f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
+        )
+
+
+def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
+    if not transposed and shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"{list(shape)} instead"
+        )
+    want = shape[0] if transposed else shape[1] * groups
+    if have != want:
+        raise RuntimeError(
+            f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(shape)}, expected "
+            f"input{list(size)} to have {want} channels, but got {have} channels instead"
+        )
+
+
+def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+
+
+def _run(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any, dim: int) -> Tensor:
+    """The convolution of a batch, or of one image as a batch of one."""
+    if input.ndim == dim + 2:
+        return convolution(input, weight, bias, *geometry)
+    return views.squeeze_dim(convolution(views.unsqueeze_op(input, 0), weight, bias, *geometry), 0)
+
+
+def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
+    """The input, and the padding that keeps its size: what is odd is added to the right beforehand."""
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    if any(t % 2 for t in total):
+        extra = [x for t in reversed(total) for x in (0, t % 2)]
+        input = constant_pad(input, tuple(extra), 0)
+    return input, tuple(t // 2 for t in total)
+
+
+def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
+    _check(input, weight, bias, dim, False, groups, f"conv{dim}d")
+    stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
+    kernel = weight._raw.shape[2:]
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        input, padding = _same(input, kernel, stride, dilation) if padding == "same" else (input, (0,) * dim)
+    padding = sizes_of(padding, dim, "padding")
+    _signs(stride, padding, dilation)
+    size = input._raw.shape[-dim:]
+    if any(n + 2 * p < d * (k - 1) + 1 for n, p, k, d in zip(size, padding, kernel, dilation, strict=True)):
+        padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
+        shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be greater than "
+            "actual input size"
+        )
+    return _run(input, weight, bias, (stride, padding, dilation, False, (0,) * dim, groups), dim)
+
+
+def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any,
+                   groups: int, dilation: Any) -> Tensor:  # fmt: skip
+    _check(input, weight, bias, dim, True, groups, f"conv_transpose{dim}d")
+    stride, padding = sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding")
+    dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
+    _signs(stride, padding, dilation)
+    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise RuntimeError("output padding must be smaller than either stride or dilation")
+    return _run(input, weight, bias, (stride, padding, dilation, True, extra, groups), dim)
+
+
+@composite(method=False)
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+           groups: int = 1) -> Tensor:  # fmt: skip
+    """Slide `weight` (out, in / groups, k) over signals (N, in, length)."""
+    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+           groups: int = 1) -> Tensor:  # fmt: skip
+    """Slide `weight` (out, in / groups, kh, kw) over images (N, in, height, width).
+
+    >>> from autograph_cli import torch
+    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 2, 2])
+    """
+    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+           groups: int = 1) -> Tensor:  # fmt: skip
+    """Slide `weight` over volumes (N, in, depth, height, width)."""
+    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+    """The adjoint of `conv1d`; `weight` is (in, out / groups, k)."""
+    return _convolve_back(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+    """The adjoint of `conv2d`; `weight` is (in, out / groups, kh, kw)."""
+    return _convolve_back(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+    """The adjoint of `conv3d`."""
+    return _convolve_back(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
+    if input.ndim == batched:
+        found: Tensor = run(input, *args)
+        return found
+    return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
+    kernel, dilation, padding, stride = (sizes_of(x, 2, "size") for x in (kernel_size, dilation, padding, stride))
+    size = output_size(input._raw.shape[-2:], kernel, stride, padding, dilation)
+    if min(size) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {input._raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be at least one."
+        )
+    return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
+
+
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The sum of all columns at the places that `unfold` takes them from."""
+    size, kernel, dilation, padding, stride = (
+        sizes_of(x, 2, "size") for x in (output_size, kernel_size, dilation, padding, stride)
+    )
+    return _windowed(col2im, input, 3, size, kernel, dilation, padding, stride)

@@ -1,0 +1,146 @@
+"""Which variables name what: globals and locals, containers, attributes, and lines of functions that returned."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.graph import Graph
+from autograph_cli.record.names import tensors_in, variables_of
+from autograph_cli.record.recorder import Recorder
+
+
+class Bag:
+    """A plain object of the user's."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+def graph_of(scope: dict[str, Any], recorder: Recorder) -> Graph:
+    return recorder.finish(scope).steps[-1].graph
+
+
+def named(graph: Graph) -> list[tuple[str, tuple[str, ...]]]:
+    return [(node.op or node.kind, node.outputs[0].names) for node in graph]
+
+
+@pytest.fixture
+def recorder() -> Any:
+    recorder = Recorder("all")
+    recorder.start()
+    yield recorder
+    recorder.finish({})
+
+
+one = torch.ones(1)
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        (one, ["v"]),
+        ([one, 3, (one, one)], ["v[0]", "v[2][0]", "v[2][1]"]),
+        ({"w": one, 7: [one]}, ["v['w']", "v[7][0]"]),
+        ([[[one]]], []),
+        (Bag(w=one, layers=[one], _hidden=one, other=Bag(w=one)), ["v.w", "v.layers[0]"]),
+        ([Bag(w=one)], ["v[0].w"]),
+        ("text", []),
+        (torch, []),
+    ],
+)
+def test_tensors_are_found_in_containers_and_objects(value: Any, paths: list[str]) -> None:
+    assert [path for path, _ in tensors_in("v", value)] == paths
+
+
+def test_the_variable_that_was_bound_first_comes_first(recorder: Recorder) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    graph = graph_of({"x": x, "y": y, "alias": y, "params": [x]}, recorder)
+    assert named(graph) == [("leaf", ("x", "params[0]")), ("mul", ("y", "alias"))]
+    assert [root.name for root in graph.roots] == ["y", "alias"]
+
+
+def test_inputs_without_gradient_have_names(recorder: Recorder) -> None:
+    x, data = torch.ones(2, requires_grad=True), torch.ones(2)
+    y = x * data
+    assert ("input", ("data",)) in named(graph_of({"data": data, "x": x, "y": y}, recorder))
+
+
+def test_a_number_is_no_input(recorder: Recorder) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 3 + 0.5) / True
+    assert [node.kind for node in graph_of({"x": x, "y": y}, recorder)] == ["leaf", "operation", "operation", "operation"]
+
+
+def test_variables_of_running_functions_are_found_at_a_backward_call(recorder: Recorder) -> None:
+    def train(weight: torch.Tensor) -> None:
+        prediction = weight.exp()
+        error = prediction.sum()
+        error.backward()
+
+    outer = torch.ones(2, requires_grad=True)
+    train(outer)
+    graph = recorder.trace().steps[0].graph
+    assert named(graph) == [("leaf", ("outer", "weight")), ("exp", ("prediction",)), ("sum", ("error",))]
+    assert [root.name for root in graph.roots] == ["error", "prediction"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
+def test_lines_name_what_functions_that_returned_computed(recorder: Recorder) -> None:
+    def sinh(value: torch.Tensor) -> torch.Tensor:
+        up, down = value.exp(), (-value).exp()
+        half = up * 0.5
+        half -= down / 2
+        return half
+
+    x = torch.ones(2, requires_grad=True)
+    graph = graph_of({"x": x, "y": sinh(x).sum()}, recorder)
+    assert named(graph) == [
+        ("leaf", ("x",)), ("exp", ("up",)), ("neg", ()), ("exp", ("down",)), ("mul", ("half",)), ("div", ()),
+        ("sub_", ("half",)), ("sum", ("y",)),
+    ]  # fmt: skip
+
+
+def test_several_outputs_have_names_of_their_own(recorder: Recorder) -> None:
+    def parts(value: torch.Tensor) -> torch.Tensor:
+        low, high = value.split(2)
+        return low * high
+
+    x = torch.ones(4, requires_grad=True)
+    graph = graph_of({"x": x, "y": parts(x)}, recorder)
+    if sys.version_info >= (3, 11):
+        assert [output.names for output in graph[1].outputs] == [("low",), ("high",)]
+
+
+def test_roots_of_one_name_are_told_apart(recorder: Recorder) -> None:
+    def inner(x: torch.Tensor) -> None:
+        y = x * 2
+        y.sum().backward()
+
+    y = torch.ones(2, requires_grad=True).exp()
+    inner(y)
+    assert [root.name for root in recorder.trace().steps[0].graph.roots] == ["SumBackward0", "y", "x", "y~2"]
+
+
+def test_looking_at_a_function_s_variables_keeps_none_of_them_alive() -> None:
+    import weakref
+
+    def function() -> Any:
+        tensor = torch.ones(2)
+        assert variables_of(sys._getframe())["tensor"] is tensor
+        reference = weakref.ref(tensor)
+        del tensor
+        return reference()
+
+    assert function() is None
+
+
+def test_a_dict_of_locals_that_the_script_holds_stays_as_it_is() -> None:
+    value = 3
+    mine = locals()
+    assert variables_of(sys._getframe())["value"] == value
+    assert mine["value"] == 3

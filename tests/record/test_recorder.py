@@ -1,0 +1,378 @@
+"""What the recorder writes down, and that it leaves the script alone."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.graph import Graph, Step, Trace, from_json, to_json
+from autograph_cli.record import tape
+from autograph_cli.record.recorder import Recorder
+from autograph_cli.torch._core.state import S
+
+
+def record(script: Callable[[], dict[str, Any]], steps: str = "all", **options: Any) -> Trace:
+    """Run a function under a recorder; its result are its variables."""
+    recorder = Recorder(steps, "script.py", **options)
+    recorder.start()
+    try:
+        scope = script()
+    finally:
+        trace = recorder.finish(dict(scope))
+    for step in trace.steps:
+        for graph in filter(None, (step.graph, step.double)):
+            graph.verify()
+    assert from_json(to_json(trace)) == trace
+    return trace
+
+
+def only(trace: Trace) -> Graph:
+    (step,) = trace.steps
+    return step.graph
+
+
+def orders(graph: Graph) -> dict[str, int]:
+    """The order of every operation that a variable names."""
+    return {name: node.order for node in graph for name in node.outputs[0].names if node.kind == "operation"}
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def test_a_node_knows_its_operation_types_edges_and_line() -> None:
+    def script() -> dict[str, Any]:
+        x, w = torch.ones(2, 3, requires_grad=True), torch.ones(3, dtype=torch.float64)
+        y = x * w
+        return {"x": x, "w": w, "y": y}
+
+    x, w, y = only(record(script))
+    assert (x.kind, x.name, str(x.outputs[0].type)) == ("leaf", "AccumulateGrad", "float32[2, 3]")
+    assert (w.kind, w.name, str(w.outputs[0].type)) == ("input", "Input", "float64[3]")
+    assert (y.kind, y.name, y.op, str(y.outputs[0].type)) == ("operation", "MulBackward0", "mul", "float64[2, 3]")
+    assert [None if edge is None else edge.node for edge in y.next] == [x.id, None]
+    assert [edge.node for edge in y.args] == [x.id, w.id]
+    assert y.source is not None
+    assert (y.source.text, y.source.function.rpartition(".")[2]) == ("y = x * w", "script")
+    assert [(kept.name, str(kept.type), kept.bytes) for kept in y.saved] == [("_saved_other", "float64[3]", 24)]
+
+
+def test_saved_tensors_that_share_memory_have_one_storage() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(4, requires_grad=True)
+        y = x.exp()
+        z = y * y[1:2]
+        return {"z": z}
+
+    saved = {node.op: [kept.storage for kept in node.saved if kept.type] for node in only(record(script))}
+    assert saved["mul"] == [saved["exp"][0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "op"),
+    [(lambda h: h.mul_(2), "mul_"), (lambda h: h.add_(torch.ones(3)), "add_"), (lambda h: h[1:].mul_(2), "mul_")],
+)
+def test_a_change_in_place_is_an_operation_on_what_was_there(change: Callable[[Any], Any], op: str) -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        h = x * 2
+        change(h)
+        return {"x": x, "h": h}
+
+    graph = only(record(script))
+    changed = next(node for node in graph if node.op == op)
+    assert graph[changed.args[0].node].op == "mul"
+    assert graph.roots[0].node == changed.id
+
+
+def test_a_leaf_is_one_node_however_often_its_graph_is_made_anew() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        y = x * 2
+        del y
+        z = x * 3
+        return {"x": x, "z": z}
+
+    assert [node.kind for node in only(record(script))].count("leaf") == 1
+
+
+# ---------------------------------------------------------------- orders, parents, passes
+
+
+def test_the_second_derivative_of_exp_has_order_2_though_its_pass_runs_the_order_0_node_again() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.tensor(1.0, requires_grad=True)
+        y = x.exp()
+        (first,) = torch.autograd.grad(y, x, create_graph=True)
+        (second,) = torch.autograd.grad(first, x, create_graph=True)
+        return {"x": x, "y": y, "first": first, "second": second}
+
+    graph = only(record(script))
+    assert orders(graph) == {"y": 0, "first": 1, "second": 2}
+    y, second = graph[graph.roots[0].node], graph[graph.roots[2].node]
+    assert second.parent == y.id
+    assert [entry.order for entry in graph.passes] == [1, 2]
+
+
+def test_what_the_script_computes_from_a_gradient_has_order_0_and_no_parent() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        y = (x**3).sum()
+        (slope,) = torch.autograd.grad(y, x, create_graph=True)
+        penalty = slope.pow(2).sum()
+        return {"slope": slope, "penalty": penalty}
+
+    graph = only(record(script))
+    assert orders(graph) == {"slope": 1, "penalty": 0}
+    assert graph[graph.roots[1].node].parent is None
+
+
+def test_every_derivative_has_the_node_that_it_differentiates_as_its_parent() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        (slope,) = torch.autograd.grad((x.sin() * x).sum(), x, create_graph=True)
+        return {"slope": slope}
+
+    graph = only(record(script))
+    parents = {graph[node.parent].op for node in graph if node.order == 1 and node.parent is not None}
+    assert parents == {"sin", "mul"}
+    assert all(node.parent is not None and node.parent in graph.passes[0].ran for node in graph if node.order == 1)
+
+
+# ---------------------------------------------------------------- the script is left alone
+
+SCRIPT = """
+import torch
+torch.manual_seed(0)
+w = torch.randn(3, requires_grad=True)
+for step in range(3):
+    h = torch.tanh(w * torch.rand(3))
+    h.retain_grad()
+    h.register_hook(lambda g: print("hook", g))
+    loss = h.pow(2).sum()
+    loss.backward()
+    print(loss, w.grad, h.grad, h.grad_fn.next_functions[0][1])
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+print(torch.rand(2))
+"""
+
+
+@pytest.mark.parametrize("steps", ["first,last", "all", "1:"])
+def test_recording_changes_nothing_that_a_script_prints(
+    steps: str, tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    plain = python("-c", "from autograph_cli.record import runner; runner.run(runner.Target.of('script.py'))")
+    recorded = python("-c", f"from autograph_cli.record import runner; runner.record(runner.Target.of('script.py'), {steps!r})")
+    assert plain.stdout.count("hook") == 3
+    assert (plain.returncode, plain.stdout, plain.stderr) == (recorded.returncode, recorded.stdout, recorded.stderr)
+
+
+def test_no_tensor_and_no_node_is_kept_alive() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(3, requires_grad=True)
+    data = torch.ones(3)
+    y = x * data
+    y.sum().backward(retain_graph=True)
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    references = [weakref.ref(thing) for thing in (x, data, y, y.grad_fn, g, g.grad_fn)]
+    del x, data, y, g
+    alive = [reference() for reference in references]
+    recorder.finish({})
+    assert alive == [None] * len(references)
+
+
+def test_many_small_steps_take_constant_memory() -> None:
+    recorder = Recorder()
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+
+    def run(count: int) -> int:
+        for _ in range(count):
+            (w * w).sum().backward()
+            w.grad = None
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    run(10_000)
+    tracemalloc.start()
+    try:
+        before = run(10_000)
+        after = run(10_000)
+    finally:
+        tracemalloc.stop()
+        trace = recorder.finish({"w": w})
+    assert trace.total_steps == 30_000
+    assert after - before < 4_000_000
+    assert len(recorder.tape.rows) <= tape.LIMIT + 1
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_step_that_never_ends_takes_constant_memory(create_graph: bool) -> None:
+    recorder = Recorder()
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    for _ in range(6_000):
+        torch.autograd.grad(loss, w, retain_graph=True, create_graph=create_graph)
+    assert len(recorder.tape.rows) <= tape.LIMIT + 1
+    assert len(recorder.tape.passes) <= tape.LIMIT
+    trace = recorder.finish({"loss": loss})
+    assert trace.total_steps == 1
+    only(trace).verify()
+
+
+def test_a_sweep_keeps_what_living_nodes_hang_on() -> None:
+    recorder = Recorder()
+    recorder.start()
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    temporary = x * 2
+    del temporary
+    recorder.tape.sweep()
+    trace = recorder.finish({"x": x, "y": y, "g": g})
+    assert [node.op for node in only(trace)] == ["", "exp", "sum", "", "expand", "mul"] or "mul" in orders(only(trace))
+    assert orders(only(trace)) == {"y": 0, "g": 1}
+    assert len([node for node in only(trace) if node.order == 0 and node.op == "mul"]) == 0
+
+
+# ---------------------------------------------------------------- derived double backward
+
+
+def cube(hook: bool = False) -> dict[str, Any]:
+    x = torch.ones(3, requires_grad=True)
+    h = x**3
+    if hook:
+        h.register_hook(lambda grad: pytest.fail("the hook of the script ran once more"))
+    loss = h.sum()
+    return {"x": x, "h": h, "loss": loss}
+
+
+def derived(trace: Trace) -> Step:
+    (step,) = trace.steps
+    assert all(node.order == 0 for node in step.graph)
+    return step
+
+
+def test_a_double_backward_graph_is_made_where_the_script_made_none() -> None:
+    step = derived(record(cube))
+    assert step.derived == "made by autograph from `loss` and its leaves; the script itself asked for first derivatives only"
+    assert step.double is not None
+    assert {node.op for node in step.double if node.order == 1} >= {"mul", "pow"}
+    assert step.double.roots[-1].name == "x.grad"
+
+
+def test_hooks_of_the_script_do_not_run_for_it() -> None:
+    assert derived(record(lambda: cube(hook=True))).double is not None
+
+
+def test_it_is_made_before_a_freeing_pass_and_leaves_no_mark() -> None:
+    def script() -> dict[str, Any]:
+        scope = cube()
+        scope["loss"].backward()
+        assert torch.equal(scope["x"].grad, torch.full((3,), 3.0))
+        return scope
+
+    trace = record(script)
+    step = derived(trace)
+    assert (trace.total_steps, len(step.graph.passes)) == (1, 1)
+    assert step.double is not None
+
+
+def test_it_is_not_made_where_the_script_made_one() -> None:
+    def script() -> dict[str, Any]:
+        scope = cube()
+        (g,) = torch.autograd.grad(scope["loss"], scope["x"], create_graph=True)
+        return {**scope, "g": g}
+
+    (step,) = record(script).steps
+    assert (step.double, step.derived) == (None, "")
+
+
+def test_it_is_not_made_of_gradients_without_a_graph() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        return {"x": x, "y": (x * 2).sum()}
+
+    step = derived(record(script))
+    assert step.double is None
+    assert step.derived == "not made: the gradients of `y` are constants, with no graph of their own"
+
+
+def test_a_custom_function_runs_twice_only_if_asked() -> None:
+    calls = []
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            calls.append(1)
+            print("backward")
+            (x,) = ctx.saved_tensors
+            return grad * 2 * x
+
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        loss = Square.apply(x).sum()
+        loss.backward()
+        return {"x": x, "loss": loss}
+
+    step = derived(record(script))
+    assert (step.double, len(calls)) == (None, 1)
+    assert step.derived == "not made: the graph contains the custom Function Square, whose code would run twice"
+    assert derived(record(script, derive=True)).double is not None
+    assert len(calls) == 3
+
+
+def test_code_of_the_script_that_runs_for_it_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    class Loud(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            print("loud")
+            raise ValueError("no")
+
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        return {"x": x, "y": Loud.apply(x)}
+
+    step = derived(record(script, derive=True))
+    assert capsys.readouterr().out == ""
+    assert step.derived.endswith("failed with ValueError: no")
+
+
+def test_later_steps_have_one_only_where_they_were_named() -> None:
+    def script() -> dict[str, Any]:
+        for _ in range(3):
+            cube()["loss"].backward()
+        return {}
+
+    doubles = {steps: [step.double is not None for step in record(script, steps).steps] for steps in ("all", "1:", "2")}
+    assert doubles == {"all": [True, False, False], "1:": [True, True], "2": [True]}
+
+
+# ---------------------------------------------------------------- the observer's slot
+
+
+def test_the_slot_is_empty_before_and_after() -> None:
+    assert S.observer is None
+    record(cube)
+    assert S.observer is None

@@ -1,0 +1,124 @@
+"""Where a run is cut into steps, and which of them are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.graph import Trace
+from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.steps import Selection
+
+
+def train(steps: str, count: int, *, after: bool = False) -> Trace:
+    """`count` freeing backward passes, and perhaps something after the last one."""
+    recorder = Recorder(steps, "train.py")
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    for number in range(count):
+        loss = (w * number).sum()
+        loss.backward()
+    rest = w.exp() if after else None
+    return recorder.finish({"w": w, "rest": rest})
+
+
+@pytest.mark.parametrize(
+    ("steps", "count", "after", "kept"),
+    [
+        ("first,last", 5, False, [0, 4]),
+        ("first,last", 5, True, [0, 5]),
+        ("first,last", 1, False, [0]),
+        ("first", 5, True, [0]),
+        ("last", 5, False, [4]),
+        ("last", 5, True, [5]),
+        ("all", 3, True, [0, 1, 2, 3]),
+        ("3", 5, False, [3]),
+        ("1:3", 5, False, [1, 2]),
+        (":2", 5, False, [0, 1]),
+        ("3:", 5, True, [3, 4, 5]),
+        ("first,3,last", 5, True, [0, 3, 5]),
+        ("9", 5, True, []),
+        ("all", 0, False, []),
+    ],
+)
+def test_steps_are_kept_as_asked(steps: str, count: int, after: bool, kept: list[int]) -> None:
+    trace = train(steps, count, after=after)
+    assert [step.number for step in trace.steps] == kept
+    assert trace.total_steps == count + after
+
+
+@pytest.mark.parametrize("text", ["", "frist", "1-2", ":", "1:2:3", "first,,last"])
+def test_a_selection_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is none of"):
+        Selection.parse(text)
+
+
+def test_a_kept_step_is_the_same_whether_it_was_kept_by_number_or_as_the_last() -> None:
+    by_number, as_last = train("4", 5).steps[0].graph, train("last", 5).steps[0].graph
+    assert by_number.to_text(details=True) == as_last.to_text(details=True)
+
+
+def test_a_pass_that_keeps_its_graph_ends_no_step() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    trace = recorder.finish({"x": x, "y": y})
+    assert trace.total_steps == 1
+    assert [entry.order for entry in trace.steps[0].graph.passes] == [1, 1]
+
+
+def test_a_pass_that_fails_ends_no_step() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+    z = x * 2
+    trace = recorder.finish({"z": z})
+    assert trace.total_steps == 2
+    assert [root.name for root in trace.steps[1].graph.roots] == ["z"]
+
+
+def test_a_pass_within_a_pass_ends_no_step() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(2, requires_grad=True)
+
+    def hook(grad: torch.Tensor) -> None:
+        with torch.enable_grad():
+            (x * 3).sum().backward()
+
+    y = x * 2
+    y.register_hook(hook)
+    y.sum().backward()
+    trace = recorder.finish({})
+    assert trace.total_steps == 1
+    assert [entry.order for entry in trace.steps[0].graph.passes] == [1, 2]
+
+
+def test_what_an_earlier_step_made_is_in_the_step_that_reaches_it_again() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(2, requires_grad=True)
+    h = x.exp()
+    (x * 2).sum().backward()
+    loss = h.sum()
+    loss.backward()
+    trace = recorder.finish({"h": h, "loss": loss})
+    assert [node.name for node in trace.steps[1].graph] == ["AccumulateGrad", "ExpBackward0", "SumBackward0"]
+
+
+def test_the_trace_can_be_had_while_the_script_runs() -> None:
+    recorder = Recorder("all")
+    recorder.start()
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    y = x * 3
+    trace = recorder.trace()
+    recorder.finish({"y": y})
+    assert [len(step.graph) for step in trace.steps] == [3, 2]

@@ -1,0 +1,271 @@
+"""`backward` and `grad`: what they compute, keep, free and refuse."""
+
+import pytest
+
+from autograph_cli import torch
+
+
+def leaf(*values, dtype=None):
+    return torch.tensor(list(values), dtype=dtype or torch.float64).requires_grad_()
+
+
+def scalar(value):
+    return torch.tensor(value, dtype=torch.float64, requires_grad=True)
+
+
+def test_gradients_add_up_in_the_same_tensor():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    kept = x.grad
+    (3 * x).sum().backward()
+    assert x.grad is kept and kept.tolist() == [5.0, 7.0]
+
+
+def test_under_create_graph_the_gradient_is_a_new_tensor():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    kept = x.grad
+    (x * x).sum().backward(create_graph=True)
+    assert x.grad is not kept and kept.tolist() == [2.0, 4.0] and x.grad.tolist() == [4.0, 8.0]
+    assert x.grad.grad_fn is not None
+
+
+def test_a_leaf_used_twice_gets_one_sum():
+    x = leaf(2.0, 3.0)
+    (x * x + x).sum().backward()
+    assert x.grad.tolist() == [5.0, 7.0]
+
+
+def test_a_given_gradient_is_not_changed_by_later_accumulation():
+    x, given = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)
+    x.backward(given)
+    (x * 2).sum().backward()
+    assert given.tolist() == [1.0, 1.0] and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_two_leaves_do_not_share_one_gradient():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x + y).backward(torch.ones(2, dtype=torch.float64))
+    x.grad.mul_(10)
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_broadcast_gradient_is_real_memory():
+    x = leaf(1.0, 2.0)
+    x.sum().backward()
+    x.grad[0] = 5
+    assert x.grad.tolist() == [5.0, 1.0]
+
+
+def test_grad_leaves_the_leaves_alone():
+    x = leaf(1.0)
+    assert torch.autograd.grad((x**3).sum(), x)[0].tolist() == [3.0]
+    assert x.grad is None
+
+
+def test_grad_of_a_middle_tensor():
+    x = scalar(2.0)
+    y = x * x
+    z = y**3
+    gy, gx = torch.autograd.grad(z, (y, x))
+    assert gy.item() == 48.0 and gx.item() == 192.0
+
+
+def test_grad_of_the_root_itself_is_the_cotangent():
+    x = scalar(2.0)
+    y = x * x
+    assert torch.autograd.grad(y, y)[0].item() == 1.0
+
+
+def test_the_same_input_may_be_named_twice():
+    x = scalar(3.0)
+    assert [g.item() for g in torch.autograd.grad(x * x, [x, x])] == [6.0, 6.0]
+
+
+def test_several_roots_add_up():
+    x = scalar(3.0)
+    y, z = x * 2, x * x
+    assert torch.autograd.grad([y, z], x)[0].item() == 8.0
+    assert torch.autograd.grad([y * 1, z * 1], x, [torch.tensor(10.0, dtype=torch.float64), None])[0].item() == 26.0
+
+
+def test_backward_with_inputs_fills_only_those():
+    x, y = leaf(1.0), leaf(2.0)
+    (x * y).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [2.0] and y.grad is None
+
+
+def test_backward_into_a_middle_tensor():
+    x = scalar(2.0)
+    y = x * x
+    y.retain_grad()
+    (y * 3).backward(inputs=[y])
+    assert y.grad.item() == 3.0 and x.grad is None
+
+
+def test_unused_inputs():
+    x, y = scalar(1.0), scalar(2.0)
+    z = x * 2
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(z, [x, y], retain_graph=True)
+    assert torch.autograd.grad(z, [x, y], retain_graph=True, allow_unused=True)[1] is None
+    assert torch.autograd.grad(z, [x, y], materialize_grads=True)[1].item() == 0.0
+
+
+@pytest.mark.parametrize("order, expected", [(1, 80.0), (2, 160.0), (3, 240.0), (4, 240.0), (5, 120.0), (6, 0.0)])
+def test_create_graph_to_any_order(order, expected):
+    x = scalar(2.0)
+    y = x**5
+    for _ in range(order):
+        (y,) = torch.autograd.grad(y, x, create_graph=True) if y.requires_grad else (torch.zeros(()),)
+    assert y.item() == expected
+
+
+def test_a_graph_can_be_run_once():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+
+
+def test_a_graph_that_saved_nothing_can_be_run_again():
+    x = leaf(1.0, 2.0)
+    y = x + 1
+    for _ in range(2):
+        y.backward(torch.ones(2, dtype=torch.float64))
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_retain_graph_keeps_it():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4.0, 8.0]
+
+
+def test_only_what_ran_is_freed():
+    x = scalar(2.0)
+    y = x * x
+    z = y * y
+    torch.autograd.grad(z, y)
+    assert torch.autograd.grad(y, x)[0].item() == 4.0
+
+
+def test_no_graph_is_recorded_while_a_plain_backward_runs():
+    x, modes = scalar(2.0), []
+    y = x * x
+    y.register_hook(lambda g: modes.append((torch.is_grad_enabled(), g.requires_grad)))
+    y.backward(retain_graph=True)
+    y.backward(create_graph=True)
+    # The cotangent of a root is a constant, also when the walk is recorded.
+    assert modes == [(False, False), (True, False)]
+
+
+def test_the_mode_survives_an_exception_in_a_hook():
+    x = scalar(2.0)
+    y = x * x
+
+    def fail(g):
+        raise ValueError("no")
+
+    y.register_hook(fail)
+    with pytest.raises(ValueError, match="no"):
+        y.backward()
+    assert torch.is_grad_enabled()
+
+
+def test_newer_nodes_run_first_and_leaves_at_once():
+    ran = []
+    x, y = scalar(1.0), scalar(2.0)
+    a = x * 2
+    b = y * 3
+    c = a * b
+    for name, t in {"x": x, "y": y, "a": a, "b": b, "c": c}.items():
+        t.register_hook(lambda g, name=name: ran.append(name))
+    c.backward()
+    assert ran == ["c", "b", "y", "a", "x"]
+
+
+def test_backward_inside_a_hook():
+    x, y = scalar(3.0), scalar(5.0)
+    z = x * x
+    z.register_hook(lambda g: (y * y).backward() if torch.is_grad_enabled() else None)
+    with torch.enable_grad():
+        z.backward(create_graph=True)
+    assert y.grad.item() == 10.0 and x.grad.item() == 6.0
+
+
+def test_gradients_take_the_dtype_and_shape_of_their_leaf():
+    a = torch.ones(3, dtype=torch.float32, requires_grad=True)
+    b = torch.ones(2, 1, dtype=torch.float64, requires_grad=True)
+    c = torch.tensor(2.0, dtype=torch.float16, requires_grad=True)
+    (a * b * c).sum().backward()
+    assert [(t.grad.dtype, tuple(t.grad.shape)) for t in (a, b, c)] == [
+        (torch.float32, (3,)), (torch.float64, (2, 1)), (torch.float16, ()),
+    ]  # fmt: skip
+
+
+def test_backward_of_a_leaf():
+    x = scalar(2.0)
+    x.backward()
+    assert x.grad.item() == 1.0
+
+
+def test_a_result_without_gradient_stops_there():
+    x = leaf(1.0, 2.0)
+    y = x * (x > 1.5)
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0]
+
+
+def test_an_unused_output_of_several_counts_as_zero():
+    x = leaf(1.0, 2.0, 3.0)
+    first, _second, third = x.unbind()
+    (first * third).backward()
+    assert x.grad.tolist() == [3.0, 0.0, 1.0]
+
+
+ERRORS = {
+    "grad can be implicitly created only for scalar outputs": lambda x, y: (x * y).backward(),
+    "element 0 of tensors does not require grad and does not have a grad_fn": lambda x, y: torch.ones(()).backward(),
+    r"Mismatch in shape: grad_output\[0\] has a shape of": lambda x, y: (x * y).backward(torch.ones(3)),
+    "got 2 tensors and 1 gradients": lambda x, y: torch.autograd.backward([x * 1, y * 1], [torch.ones(2)]),
+    "One of the differentiated Tensors does not require grad": lambda x, y: torch.autograd.grad(
+        (x * y).sum(), torch.ones(2)
+    ),
+    "argument to `backward\\(\\)` cannot be empty": lambda x, y: (x * y).sum().backward(inputs=[]),
+    "only Tensors of floating point": lambda x, y: torch.tensor([1, 2]).requires_grad_(),
+    "you can only change requires_grad flags of leaf variables": lambda x, y: (x * y).requires_grad_(False),
+}
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_what_is_refused(message):
+    with pytest.raises(RuntimeError, match=message):
+        ERRORS[message](leaf(1.0, 2.0), leaf(3.0, 4.0))
+
+
+def test_detached_and_no_grad_results_lead_nowhere():
+    x = scalar(2.0)
+    with torch.no_grad():
+        y = x * x
+    assert not y.requires_grad and not x.detach().requires_grad
+    assert torch.autograd.grad(x * x.detach(), x)[0].item() == 2.0
+
+
+def test_nothing_keeps_the_graph_alive_after_its_tensors():
+    import gc
+    import weakref
+
+    gc.disable()
+    try:
+        x = leaf(1.0, 2.0)
+        y = (x.exp() * x).sum()
+        watched = weakref.ref(y.grad_fn)
+        y.backward()
+        del y
+        assert watched() is None
+    finally:
+        gc.enable()
