@@ -13,7 +13,7 @@ from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe, is_operation
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.saved import collect
-from autograph_cli.record.sites import Sources, user_frames
+from autograph_cli.record.sites import Sources, script_frames
 from autograph_cli.record.steps import Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.node import Node
@@ -110,7 +110,7 @@ class Recorder:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         if not self.tape.running.passes and self._wanted():
-            spaces = [names.variables_of(frame) for frame in reversed(user_frames())]
+            spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             self._variables = names.scan(self.tape, spaces)
             if not call.keeps_graph:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]

@@ -43,12 +43,16 @@ def _classify(filename: str) -> int:
     return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
 
 
-def user_frames(depth: int = 1) -> list[FrameType]:
-    """The frames of the user's own code that are running now, the innermost first; below the runner there are none."""
+def script_frames(depth: int = 1) -> list[FrameType]:
+    """The frames of the script that are running now, without installed packages, the innermost first.
+
+    Below the runner there are none.
+    """
     frame: FrameType | None = sys._getframe(depth)
     frames = []
     while frame is not None and frame.f_code.co_filename != _RUNNER:
-        if kind_of(frame.f_code.co_filename) == USER:
+        file = frame.f_code.co_filename
+        if kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__"):
             frames.append(frame)
         frame = frame.f_back
     return frames

@@ -259,7 +259,7 @@ class Pass:
                 grads = node.raw(kernels, g)
             else:
                 grads = self._run_node(node, g)
-            if not keep and node.saved:
+            if not keep and node.frees:
                 node.saved = None
             for edge, g in zip(node.edges, grads, strict=False):
                 if edge is None:
@@ -502,6 +502,8 @@ def fit(g: Any, like: Any, node: Node) -> Any:
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a raw array over the dimensions that broadcasting added or stretched."""
+    if not shape:
+        return general.kernels().sum(g)
     lead = g.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
     return general.kernels().sum(g, axes, False).reshape(shape)

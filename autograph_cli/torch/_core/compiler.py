@@ -28,6 +28,8 @@ def install(op: Operation) -> None:
     op.function.op = op  # type: ignore[attr-defined]
     if op.promotes and simple:
         op.operator = _evaluate(_forward(op, operator=True), _scope(op), op.identifier)  # type: ignore[attr-defined]
+    bind = f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n"
+    op.bind = _evaluate(bind, scope, op.identifier)  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, world, _Late(op, world))

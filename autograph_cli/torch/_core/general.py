@@ -49,10 +49,10 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 
 def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     """The kernel's raw results."""
-    raws = [
-        _raw(x) if p.is_tensor else [_raw(t) for t in x] if p.is_list else x
-        for p, x in zip(op.schema.parameters, args, strict=True)
-    ]
+    raws = list(args)
+    for i, parameter in op.places:
+        x = raws[i]
+        raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
         raws = promoted(op, args, raws)
     if op.floating:
@@ -84,7 +84,13 @@ def as_floating(raw: Any) -> Any:
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
-    places = [i for i, p in enumerate(op.schema.parameters) if p.is_tensor and raws[i] is not None]
+    first = raws[op.places[0][0]]
+    for i, _ in op.places:
+        if raws[i] is None or raws[i].dtype is not first.dtype:
+            break
+    else:
+        return raws
+    places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
@@ -145,7 +151,15 @@ def is_operand(x: Any) -> bool:
 
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
-    if all(_fits(p, x) for p, x in zip(op.schema.parameters, args, strict=True)):
+    for i, parameter in op.places:
+        x = args[i]
+        if x.__class__ is Tensor:
+            continue
+        if op.promotes and x.__class__ in NUMBERS and i and isinstance(args[0], Tensor):
+            args = (*args[:i], wrap_number(x, args[0]), *args[i + 1 :])
+        elif not _fits(parameter, x):
+            break
+    else:
         return args
     tensors = [x for p, x in zip(op.schema.parameters, args, strict=True) if p.is_tensor and isinstance(x, Tensor)]
     fixed = []
@@ -216,9 +230,8 @@ def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
 def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     """One edge for each input that has a derivative; lists are laid out flat."""
     edges: list[Edge | None] = []
-    for parameter, x in zip(op.schema.parameters, args, strict=True):
-        if parameter not in op.inputs:
-            continue
+    for i, parameter in op.input_places:
+        x = args[i]
         edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
     return tuple(edges)
 

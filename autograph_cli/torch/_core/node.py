@@ -64,6 +64,8 @@ class Node(metaclass=NodeType):
     operation: Any = None
     multiple = False
     """Several outputs: `like` and incoming gradients are lists."""
+    frees = True
+    """Saves tensors, which backward lets go of; what saves none can run again."""
     takes_none = False
     """Runs also when no gradient arrived."""
     saved_names: tuple[str, ...] = ()

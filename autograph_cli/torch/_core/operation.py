@@ -70,6 +70,9 @@ class Operation:
         if unknown:
             raise ValueError(f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument")
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
+        self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
+        self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
+        """Where the tensor arguments stand, and those of them that have a derivative."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
@@ -97,6 +100,7 @@ class Operation:
             "__doc__": f"Backward of {self.identifier}.",
             "operation": self,
             "multiple": self.multiple,
+            "frees": any(map(self.is_tensor, names)),
             "saved_names": names,
             "saved_edges": tuple(edge.get(n) for n in names),
             "saved_results": tuple(result.get(n) for n in names),

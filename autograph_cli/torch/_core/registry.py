@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -39,25 +38,13 @@ def publish(*made: Callable[..., Any], function: bool = True, method: bool = Tru
 
 def twin(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
-    bind = _binder(op)
+    bind = op.bind  # type: ignore[attr-defined]
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
     run.__name__ = run.__qualname__ = f"{op.name}_"
     return run
-
-
-def _binder(op: Operation) -> Callable[..., tuple[Any, ...]]:
-    signature = inspect.signature(op.function)
-    wanted = ["input" if p.name == "self" else p.name for p in op.schema.parameters]
-
-    def bind(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return tuple(bound.arguments[name] for name in wanted)
-
-    return bind
 
 
 def composite(function: bool = True, method: bool = True, out: bool = False, formula: bool = False,

@@ -12,15 +12,43 @@ class Indexing:
     cast: Any
 
     def index(self, a: Any, indices: Any) -> Any:
-        return a[tuple(slice(None) if i is None else i for i in indices)]
+        try:
+            return a[self._whole(indices)]
+        except IndexError:
+            raise self._index_error(a, indices) from None
+
+    def _whole(self, indices: Any) -> Any:
+        return tuple(slice(None) if i is None else i for i in indices)
+
+    def _index_error(self, a: Any, indices: Any) -> IndexError:
+        """What is wrong with indices that the backend refused."""
+        shapes = [i.shape for i in indices if i is not None]
+        try:
+            self.xp.broadcast_shapes(*shapes)
+        except ValueError:
+            shown = ", ".join(str(list(s)) for s in shapes)
+            return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}")
+        for dim, (places, n) in enumerate(zip(indices, a.shape, strict=False)):
+            wrong = [] if places is None else places[(places < -n) | (places >= n)].ravel().tolist()
+            if wrong:
+                return IndexError(f"index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
+        return IndexError(f"too many indices for tensor of dimension {a.ndim}")
 
     def index_put(self, a: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
         out = a.copy()
-        places = tuple(slice(None) if i is None else i for i in indices)
-        if accumulate:
-            self.xp.add.at(out, places, values)
-        else:
-            out[places] = values
+        places = self._whole(indices)
+        try:
+            if accumulate:
+                self.xp.add.at(out, places, values)
+            else:
+                out[places] = values
+        except IndexError:
+            raise self._index_error(a, indices) from None
+        except ValueError:
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                f"{list(a[places].shape)}"
+            ) from None
         return out
 
     index_put_impl = index_put

@@ -107,7 +107,11 @@ log_sigmoid_backward = operation(
 floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-round_ = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+round_decimals = operation(
+    "round.decimals(Tensor self, *, int decimals)", lambda f, a, decimals: f.xp.round(a, decimals), node="RoundBackward1",
+    self=lambda f, grad: f.zeros_like(grad),
+)  # fmt: skip
 frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
 sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
@@ -196,6 +200,18 @@ def positive(input: Tensor) -> Tensor:
     if input._raw.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
+
+
+@dispatch()
+def round(input: Tensor, *, decimals: int = 0) -> Any:
+    return (round_with, input, decimals) if decimals else (round_op, input)
+
+
+def round_with(input: Tensor, decimals: int) -> Tensor:
+    return round_decimals(input, decimals=decimals)
+
+
+round_with.op = round_decimals.op  # type: ignore[attr-defined]
 
 
 @dispatch(inplace=True)

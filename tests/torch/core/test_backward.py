@@ -85,7 +85,7 @@ def test_the_same_input_may_be_named_twice():
 def test_several_roots_add_up():
     x = scalar(3.0)
     y, z = x * 2, x * x
-    assert torch.autograd.grad([y, z], x)[0].item() == 8.0
+    assert torch.autograd.grad([y, z], x, retain_graph=True)[0].item() == 8.0
     assert torch.autograd.grad([y * 1, z * 1], x, [torch.tensor(10.0, dtype=torch.float64), None])[0].item() == 26.0
 
 

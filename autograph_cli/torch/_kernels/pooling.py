@@ -1,0 +1,221 @@
+"""Pooling: one pass over the image for each element of the window."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+Sizes = tuple[int, ...]
+
+
+def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Sizes:
+    """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
+    out = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        room = n + 2 * p - d * (k - 1) - 1
+        m = (room + (s - 1 if ceil else 0)) // s + 1
+        out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
+    return tuple(out)
+
+
+class Pooling:
+    """Kernels over the last dimensions of images: (..., spatial)."""
+
+    xp: Any
+
+    def _framed(self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+        """The image inside a frame of `value`, wide enough for every window."""
+        frame = [(0, 0)] * (a.ndim - len(kernel))
+        for n, k, s, p, d, m in zip(a.shape[-len(kernel) :], kernel, stride, padding, dilation, out, strict=True):
+            frame.append((p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)))
+        return self.xp.pad(a, frame, constant_values=value) if any(map(any, frame)) else a
+
+    def _windows(self, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+        """For each element of the window: its place, and the slices that take it from every window at once."""
+        for place in itertools.product(*map(range, kernel)):
+            starts = (k * d for k, d in zip(place, dilation, strict=True))
+            yield place, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, s, m in zip(starts, stride, out, strict=True)))
+
+    def max_pool(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
+        """The largest element of each window, and its place in the flattened image."""
+        size = a.shape[-len(kernel) :]
+        out = pooled_size(size, kernel, stride, padding, dilation, ceil)
+        lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
+        framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
+        corner = self._corners(size, stride, padding, out)
+        best: Any = None
+        places: Any = None
+        for place, window in self._windows(kernel, stride, dilation, out):
+            candidate = framed[window]
+            shift = sum(k * d * math.prod(size[i + 1 :]) for i, (k, d) in enumerate(zip(place, dilation, strict=True)))
+            if best is None:
+                first = self._corners(size, stride, padding, out, dilation)
+                best, places = candidate.copy(), self.xp.broadcast_to(first, candidate.shape).copy()
+                continue
+            better = (candidate > best) | (candidate != candidate)
+            best = self.xp.where(better, candidate, best)
+            places = self.xp.where(better, corner + shift, places)
+        return best, places
+
+    def _corners(self, size: Sizes, stride: Sizes, padding: Sizes, out: Sizes, dilation: Sizes | None = None) -> Any:
+        """The flat place of each window's first element; with `dilation`, of the first one inside the image."""
+        total = self.xp.zeros(out, "int64")
+        for i, (s, p, m) in enumerate(zip(stride, padding, out, strict=True)):
+            line = self.xp.arange(m) * s - p
+            if dilation is not None:
+                line = self.xp.where(line < 0, line % dilation[i], line)
+            total = total + (line * math.prod(size[i + 1 :])).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+        return total
+
+    def put_planes(self, grad: Any, sizes: Sizes, indices: Any, dims: int) -> Any:
+        """Zeros of `sizes` with `grad` added at flat places of each plane: the adjoint of picking."""
+        plane = math.prod(sizes[-dims:])
+        planes = math.prod(sizes[:-dims])
+        lines = self.xp.arange(planes).reshape(-1, 1) * plane
+        flat = (indices.reshape(planes, -1) + lines).ravel()
+        total = self.xp.bincount(flat, grad.ravel(), planes * plane)
+        return total.astype(grad.dtype).reshape(sizes)
+
+    def max_pool2d_with_indices(self, a: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
+        return self.max_pool(a, kernel, stride, padding, dilation, ceil)
+
+    max_pool3d_with_indices = max_pool2d_with_indices
+
+    def max_pool2d_with_indices_backward(self, grad: Any, a: Any, indices: Any) -> Any:
+        return self.put_planes(grad, a.shape, indices, 2)
+
+    def max_pool3d_with_indices_backward(self, grad: Any, a: Any, indices: Any) -> Any:
+        return self.put_planes(grad, a.shape, indices, 3)
+
+    adaptive_max_pool2d_backward = fractional_max_pool2d_backward = max_pool2d_with_indices_backward
+    adaptive_max_pool3d_backward = fractional_max_pool3d_backward = max_pool3d_with_indices_backward
+
+    def max_unpool(self, a: Any, indices: Any, size: Sizes) -> Any:
+        lead = a.shape[: a.ndim - len(size)]
+        planes, plane = math.prod(lead), math.prod(size)
+        out = self.xp.zeros((planes, plane), a.dtype)
+        out[self.xp.arange(planes).reshape(-1, 1), indices.reshape(planes, -1)] = a.reshape(planes, -1)
+        return out.reshape(*lead, *size)
+
+    max_unpool2d = max_unpool3d = max_unpool
+
+    # ---------------------------------------------------------------- averages
+
+    def avg_pool(self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any) -> Any:
+        size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
+        out = pooled_size(size, kernel, stride, padding, one, ceil)
+        framed = self._framed(a, 0, kernel, stride, padding, one, out)
+        total: Any = None
+        for _, window in self._windows(kernel, stride, one, out):
+            total = framed[window].copy() if total is None else total + framed[window]
+        return total / self._counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+
+    avg_pool2d = avg_pool3d = avg_pool
+
+    def avg_pool_backward(self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool,
+                          divisor: Any) -> Any:  # fmt: skip
+        size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
+        out = grad.shape[-len(kernel) :]
+        share = grad / self._counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+        framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
+        for _, window in self._windows(kernel, stride, one, out):
+            framed[window] += share
+        inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
+        return self.xp.ascontiguousarray(framed[(..., *inside)])
+
+    avg_pool2d_backward = avg_pool3d_backward = avg_pool_backward
+
+    def _counts(self, dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool,
+                divisor: Any) -> Any:  # fmt: skip
+        """How many elements each window is divided by."""
+        if divisor is not None:
+            return dtype.type(divisor)
+        total = self.xp.ones(out, dtype)
+        for i, (n, k, s, p, m) in enumerate(zip(size, kernel, stride, padding, out, strict=True)):
+            start = self.xp.arange(m) * s - p
+            end = self.xp.minimum(start + k, n + p)
+            if not include_pad:
+                start, end = self.xp.maximum(start, 0), self.xp.minimum(end, n)
+            total = total * (end - start).astype(dtype).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+        return total
+
+    # ---------------------------------------------------------------- adaptive: bins of nearly equal length
+
+    def _bins(self, n: int, m: int) -> tuple[Any, Any]:
+        i = self.xp.arange(m)
+        return i * n // m, -(-(i + 1) * n // m)
+
+    def _averaging(self, n: int, m: int, dtype: Any) -> Any:
+        """The matrix (m, n) whose rows average the bins."""
+        start, end = self._bins(n, m)
+        place = self.xp.arange(n)
+        inside = (place >= start[:, None]) & (place < end[:, None])
+        return (inside / (end - start)[:, None]).astype(dtype)
+
+    def along(self, a: Any, matrices: Any) -> Any:
+        """Each of the last dimensions multiplied by its matrix."""
+        for back, matrix in enumerate(reversed(matrices), 1):
+            a = self.xp.matmul(matrix, a) if back == 2 else self.xp.moveaxis(
+                self.xp.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)  # fmt: skip
+        return self.xp.ascontiguousarray(a)
+
+    def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
+        return self.along(a, [self._averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
+
+    def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
+        return self._averaged_back(grad, a, 2)
+
+    def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
+        return self._averaged_back(grad, a, 3)
+
+    _adaptive_avg_pool3d = _adaptive_avg_pool2d
+
+    def _averaged_back(self, grad: Any, a: Any, dims: int) -> Any:
+        pairs = zip(a.shape[-dims:], grad.shape[-dims:], strict=True)
+        return self.along(grad, [self._averaging(n, m, grad.dtype).T for n, m in pairs])
+
+    def adaptive_max_pool2d(self, a: Any, size: Any) -> Any:
+        spatial = a.shape[-len(size) :]
+        lines = []
+        for n, m in zip(spatial, size, strict=True):
+            start, end = self._bins(n, m)
+            # Short bins repeat their last element.
+            lines.append(self.xp.minimum(start[:, None] + self.xp.arange(int((end - start).max()) if m else 1), end[:, None] - 1))
+        return self.max_of_lines(a, lines)
+
+    adaptive_max_pool3d = adaptive_max_pool2d
+
+    def max_of_lines(self, a: Any, lines: Any) -> Any:
+        """The largest element of each window; `lines[d]` (windows, elements) holds its places along dimension d."""
+        dims = len(lines)
+        spatial = a.shape[-dims:]
+        places = self.xp.zeros((1,) * (2 * dims), "int64")
+        for i, line in enumerate(lines):
+            shape = [1] * (2 * dims)
+            shape[i], shape[dims + i] = line.shape[-2:]
+            places = places + line.reshape(*line.shape[:-2], *shape) * math.prod(spatial[i + 1 :])
+        out = places.shape[-2 * dims : -dims]
+        places = places.reshape(*places.shape[: -2 * dims], *out, -1)
+        flat = a.reshape(*a.shape[:-dims], -1)
+        if places.ndim == dims + 1:
+            windows = flat[..., places]
+        else:
+            windows = self.xp.take_along_axis(flat, places.reshape(*flat.shape[:-1], -1), -1).reshape(places.shape)
+        best = windows.argmax(-1)[..., None]
+        places = self.xp.broadcast_to(places, windows.shape)
+        return (self.xp.take_along_axis(windows, best, -1)[..., 0], self.xp.take_along_axis(places, best, -1)[..., 0])
+
+    def fractional_max_pool2d(self, a: Any, kernel: Any, size: Any, samples: Any) -> Any:
+        """Windows at pseudo-random distances; `samples` (N, C, dimensions) holds the last dimension's number first."""
+        dims, lead = len(size), a.shape[: a.ndim - len(size)]
+        lines = []
+        for i, (n, k, m) in enumerate(zip(a.shape[-dims:], kernel, size, strict=True)):
+            u = samples[..., dims - 1 - i if dims == 2 else i].reshape(-1, 1)
+            step = a.dtype.type((n - k) / (m - 1)) if m > 1 else a.dtype.type(0)
+            start = (((self.xp.arange(m) + u) * step).astype("int64") - (u * step).astype("int64"))
+            start[:, -1] = n - k
+            lines.append((start[..., None] + self.xp.arange(k)).reshape(*lead, m, k))
+        return self.max_of_lines(a, lines)
+
+    fractional_max_pool3d = fractional_max_pool2d

@@ -1,0 +1,141 @@
+"""Padding: constants, mirrored, repeated and circular edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.operation import operation
+from .._core.registry import functions
+from .._core.tensor import Tensor, make
+from . import views
+
+Pad = tuple[int, ...]
+
+constant_pad = operation(
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
+)
+
+
+def _edge_padding(kind: str, dim: int) -> Any:
+    """The operation that pads `dim` dimensions, and its backward."""
+    name = f"{kind}_pad{dim}d"
+    node = f"{kind.capitalize()}Pad{dim}DBackward"
+    run = operation(
+        f"{name}(Tensor self, int[] padding)", node=f"{node}0",
+        self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)", node=f"{node}Backward0",
+        grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
+        self=lambda f, self: f.zeros_like(self),
+    )  # fmt: skip
+    return run
+
+
+reflection = {dim: _edge_padding("reflection", dim) for dim in (1, 2, 3)}
+replication = {dim: _edge_padding("replication", dim) for dim in (1, 2, 3)}
+
+
+def _circular(input: Tensor, padding: Pad) -> Tensor:
+    """The image repeated in every direction; each edge is copied from the other side, as PyTorch records it."""
+    dims = len(padding) // 2
+    shape = list(input._raw.shape)
+    for i in range(dims):
+        d = input.ndim - 1 - i
+        left, right = padding[2 * i : 2 * i + 2]
+        if left > shape[d] or right > shape[d]:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        shape[d] += left + right
+        if shape[d] < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    out = make(np.empty(shape, input._raw.dtype))
+    inside, source = out, input
+    for i in range(dims):
+        d = input.ndim - 1 - i
+        left, right = padding[2 * i : 2 * i + 2]
+        inside = views.slice_op(inside, d, max(left, 0), shape[d] - max(right, 0), 1)
+        source = views.slice_op(source, d, max(-left, 0), input._raw.shape[d] - max(-right, 0), 1)
+    inside.copy_(source)  # type: ignore[attr-defined]
+    for i in reversed(range(dims)):
+        _wrap(out, input.ndim - 1 - i, *padding[2 * i : 2 * i + 2])
+    return out
+
+
+def _wrap(out: Tensor, d: int, left: int, right: int) -> None:
+    n, start, end = out._raw.shape[d], max(left, 0), max(right, 0)
+    if left > 0:
+        views.slice_op(out, d, 0, left, 1).copy_(views.slice_op(out, d, n - left - end, n - end, 1))  # type: ignore[attr-defined]
+    if right > 0:
+        views.slice_op(out, d, n - right, n, 1).copy_(views.slice_op(out, d, start, start + right, 1))  # type: ignore[attr-defined]
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """Widen the last dimensions: `pad` is (left, right) of the last, then of the one before, and so on.
+
+    Raises RuntimeError for an odd or too long `pad`, NotImplementedError for a mode that is not defined for the dimensions.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.functional.pad(torch.ones(2), (1, 0))
+    tensor([0., 1., 1.])
+    """
+    padding = tuple(int(n) for n in pad)
+    if len(padding) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(padding) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(padding)} and input of dimension {input.ndim}"
+        )
+    if mode == "constant":
+        return _constant(input, padding, value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    known = {"reflect": reflection, "replicate": replication, "circular": None}
+    dims = len(padding) // 2
+    if mode not in known:
+        raise RuntimeError(f"Unrecognised padding mode {mode}")
+    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+        )
+    if mode == "circular":
+        return _circular(input, padding)
+    _check_edges(input, padding, mode)
+    found: Tensor = (reflection if mode == "reflect" else replication)[dims](input, padding)
+    return found
+
+
+def _constant(input: Tensor, padding: Pad, value: Any) -> Tensor:
+    for i in range(len(padding) // 2):
+        d = input.ndim - 1 - i
+        left, right = padding[2 * i : 2 * i + 2]
+        if input._raw.shape[d] + left + right < 0:
+            raise RuntimeError(
+                f"The input size {input._raw.shape[d]}, plus negative padding {left} and {right} resulted in a negative output "
+                f"size, which is invalid. Check dimension {d} of your input."
+            )
+    return constant_pad(input, padding, 0 if value is None else value)
+
+
+def _check_edges(input: Tensor, padding: Pad, mode: str) -> None:
+    for i in range(len(padding) // 2):
+        d = input.ndim - 1 - i
+        left, right, n = *padding[2 * i : 2 * i + 2], input._raw.shape[d]
+        if n == 0:
+            raise RuntimeError(
+                f"Expected {input.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+                f"{list(input._raw.shape)}"
+            )
+        if mode == "reflect" and (left >= n or right >= n):
+            raise RuntimeError(
+                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({left}, "
+                f"{right}) at dimension {d} of input {list(input._raw.shape)}"
+            )
+        if n + left + right < 1:
+            raise RuntimeError(f"input (W: {n}) is too small. Calculated output W: {n + left + right}")
+
+
+functions["constant_pad_nd"] = constant_pad

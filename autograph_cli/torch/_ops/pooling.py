@@ -1,0 +1,379 @@
+"""Pooling: the largest element or the mean of each window."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.operation import operation
+from .._core.registry import composite, functions
+from .._core.tensor import Tensor
+from .._kernels.pooling import pooled_size
+from . import reductions, views
+
+Sizes = tuple[int, ...]
+RESULTS = "-> (Tensor result, Tensor indices)"
+
+
+def picked_again(f: Any, grad: Any, indices: Any, dims: int) -> Any:
+    """The elements of `grad` at flat places of each plane."""
+    shape = tuple(indices.shape)
+    lead = shape[:-dims]
+    flat = f.gather(f.reshape(grad, (*grad.shape[:-dims], -1)), len(lead), f.reshape(indices, (*lead, -1)))
+    return f.reshape(flat, shape)
+
+
+def _picking(name: str, node: str, arguments: str, dims: int) -> Any:
+    """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
+    run = operation(
+        f"{name}(Tensor self, {arguments}) {RESULTS}", node=f"{node}Backward0", nondifferentiable=("indices",),
+        self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)", node=f"{node}BackwardBackward0",
+        grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
+        self=lambda f, self: f.zeros_like(self),
+    )  # fmt: skip
+    return run
+
+
+def _averaging(dims: int) -> Any:
+    name, node = f"avg_pool{dims}d", f"AvgPool{dims}D"
+    arguments = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    run = operation(
+        f"{name}(Tensor self, {arguments})", node=f"{node}Backward0",
+        self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(
+            f, f"{name}_backward")(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor self, {arguments})", node=f"{node}BackwardBackward0",
+        grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(
+            f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        self=lambda f, self: f.zeros_like(self),
+    )  # fmt: skip
+    adaptive, adaptive_node = f"_adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}DBackward"
+    adapted = operation(
+        f"{adaptive}(Tensor self, int[] output_size)", node=f"{adaptive_node}0",
+        self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
+    )  # fmt: skip
+    operation(
+        f"{adaptive}_backward(Tensor grad_output, Tensor self)", node=f"{adaptive_node}Backward0",
+        grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
+        self=lambda f, self: f.zeros_like(self),
+    )  # fmt: skip
+    return run, adapted
+
+
+_WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
+maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n) for n in (2, 3)}
+adaptive_maximal = {n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)}
+fractional = {
+    n: _picking(f"fractional_max_pool{n}d", f"FractionalMaxPool{n}D",
+                "int[] kernel_size, int[] output_size, Tensor random_samples", n) for n in (2, 3)
+}  # fmt: skip
+average = {n: _averaging(n) for n in (2, 3)}
+unpooled = {
+    n: operation(
+        f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)", node=f"MaxUnpool{n}DBackward0",
+        self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),
+    )  # fmt: skip
+    for n in (2, 3)
+}
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def several(x: Any, dims: int, name: str, what: str) -> Sizes:
+    """One number for every dimension, or one for each."""
+    if isinstance(x, int):
+        return (x,) * dims
+    found = tuple(int(n) for n in x)
+    if len(found) not in (1, dims):
+        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {'two' if dims == 2 else 'three'} ints")
+    return found * dims if len(found) == 1 else found
+
+
+def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
+    kernel = several(kernel, dims, name, "kernel_size")
+    # An empty stride stands for the size of the kernel.
+    stride = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else several(
+        stride, dims, name, "stride")  # fmt: skip
+    padding = several(padding, dims, name, "padding")
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError(f"kernel size should be greater than zero, but got kernel size {list(kernel)}")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("stride should not be zero" if 0 in stride else "stride should be greater than zero")
+    return kernel, stride, padding
+
+
+def _check(input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> None:
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
+    if any(p < 0 for p in padding):
+        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
+    if any(p > ((k - 1) * d + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)):
+        raise RuntimeError(
+            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(kernel)} and "
+            f"dilation={max(dilation)}"
+        )
+    size = input._raw.shape[-dims:]
+    if 0 in input._raw.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got: "
+            f"{list(input._raw.shape)}"
+        )
+    out = pooled_size(size, kernel, stride, padding, dilation, ceil)
+    if min(out) < 1:
+        shown = ["x".join(map(str, (input._raw.shape[-dims - 1], *each))) for each in (size, out)]
+        raise RuntimeError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
+
+
+def _floating(input: Tensor, name: str) -> None:
+    if input.dtype.is_complex or not input.dtype.is_floating_point:
+        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(str(input.dtype).removeprefix("torch."), str(input.dtype))
+        raise NotImplementedError(f'"{name}" not implemented for \'{kind}\'')
+
+
+def _line(run: Any, input: Tensor) -> Any:
+    """A pooling of one dimension as one of two: the line becomes an image of height 1."""
+    found = run(views.unsqueeze_op(input, input.ndim - 1))
+    flat = lambda t: views.squeeze_dim(t, t.ndim - 2)  # noqa: E731
+    return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
+
+
+def _wide(x: Any, fill: int) -> Sizes:
+    return (fill, *several(x, 1, "pool1d", "kernel_size"))
+
+
+# ---------------------------------------------------------------- the largest
+
+
+def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
+    name = f"max_pool{dims}d"
+    kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
+    dilation = several(dilation, dims, name, "dilation")
+    _check(input, dims, name, kernel, stride, padding, dilation, ceil)
+    if input.dtype.is_complex:
+        _floating(input, name)
+    return maximal[dims](input, kernel, stride, padding, dilation, ceil)
+
+
+@composite(method=False)
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                            ceil_mode: bool = False) -> Any:  # fmt: skip
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"max_pool1d() Expected 2D or 3D input tensor, but got {list(input._raw.shape)}")
+    stride = kernel_size if stride is None or stride == [] or stride == () else stride
+    wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0), _wide(dilation, 1))
+    return _line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
+
+
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+    """The largest element of each window of a line."""
+    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+    """The largest element of each window of an image; with `return_indices` also its place in the flattened image."""
+    found = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+    """The largest element of each window of a volume."""
+    found = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def _adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
+    given = (size,) * dims if isinstance(size, int) else tuple(size)
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input._raw.shape)}")
+    if len(given) != dims:
+        raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
+    if 0 in input._raw.shape[-dims - (input.ndim == dims + 2) :]:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(input._raw.shape)}"
+        )
+    return tuple(have if n is None else int(n) for n, have in zip(given, input._raw.shape[-dims:], strict=True))
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of `output_size` bins."""
+    size = (1, *_adaptive_size(input, output_size, 1, "adaptive_max_pool1d"))
+    found = _line(lambda x: adaptive_maximal[2](x, size), input)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    found = adaptive_maximal[2](input, _adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    found = adaptive_maximal[3](input, _adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
+    return found if return_indices else found[0]
+
+
+def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, return_indices: bool, samples: Any) -> Any:
+    name = f"fractional_max_pool{dims}d"
+    if size is None and ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if size is None:
+        ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
+        size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
+    if samples is None:
+        batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
+        samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype)
+    found = fractional[dims](input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples)
+    return found if return_indices else found[0]
+
+
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
+    """The largest element of windows at random distances."""
+    return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
+    return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
+    kernel, stride, padding = _geometry(f"max_unpool{dims}d", dims, kernel, stride, padding)
+    size = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(input._raw.shape[-dims:], stride, kernel, padding, strict=True))
+    if output_size is not None:
+        given = tuple(output_size)[-dims:]
+        for d, (n, m, s) in enumerate(zip(given, size, stride, strict=True)):
+            if not m - s < n < m + s:
+                raise ValueError(
+                    f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})'
+                )
+        size = given
+    if indices._raw.size and not (0 <= int(indices._raw.min()) and int(indices._raw.max()) < math.prod(size)):
+        raise RuntimeError(
+            f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size {'x'.join(map(str, size))}"
+        )
+    if indices._raw.shape != input._raw.shape:
+        raise RuntimeError("Expected shape of indices to be same as that of the input tensor")
+    found: Tensor = unpooled[dims](input, indices, size)
+    return found
+
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:  # fmt: skip
+    """Elements put back where `max_pool1d` took them from, zeros elsewhere."""
+    stride = kernel_size if stride is None else stride
+    size = None if output_size is None else (*tuple(output_size)[-1:], 1)
+    d = input.ndim
+    lines = _unpool(
+        2, views.unsqueeze_op(input, d), views.unsqueeze_op(indices, d), (*several(kernel_size, 1, "", ""), 1),
+        (*several(stride, 1, "", ""), 1), (*several(padding, 1, "", ""), 0), size)  # fmt: skip
+    return views.squeeze_dim(lines, d)
+
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:  # fmt: skip
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:  # fmt: skip
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+# ---------------------------------------------------------------- means
+
+
+def _avg_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any) -> Tensor:
+    name = f"avg_pool{dims}d"
+    kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
+    _check(input, dims, name, kernel, stride, padding, (1,) * dims, ceil)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    found: Tensor = average[dims][0](input, kernel, stride, padding, ceil, include, divisor)
+    return found
+
+
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True) -> Tensor:  # fmt: skip
+    """The mean of each window of a line."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"Expected 2 or 3 dimensions, but got {input.ndim}-dimensional tensor for avg_pool1d")
+    stride = kernel_size if stride is None or stride == [] or stride == () else stride
+    wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0))
+    found: Tensor = _line(lambda x: _avg_pool(2, x, *wide, ceil_mode, count_include_pad, None), input)
+    return found
+
+
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:  # fmt: skip
+    """The mean of each window of an image."""
+    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+               count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:  # fmt: skip
+    """The mean of each window of a volume."""
+    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
+    size = _adaptive_size(input, output_size, dims, f"adaptive_avg_pool{dims}d")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received "
+                           f"{list(size)}")  # fmt: skip
+    if size == (1,) * dims:
+        return reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
+    found: Tensor = average[dims][1](input, size)
+    return found
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of `output_size` bins."""
+    size = (1, *_adaptive_size(input, output_size, 1, "adaptive_avg_pool1d"))
+    found: Tensor = _line(lambda x: _adaptive_avg(2, x, size), input)
+    return found
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    return _adaptive_avg(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    return _adaptive_avg(3, input, output_size)
+
+
+def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
+    """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
+    from . import functions as unary
+
+    return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
+
+
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window."""
+    mean = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return _powers(input, norm_type, mean, kernel_size if isinstance(kernel_size, int) else kernel_size[0])
+
+
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    kernel = several(kernel_size, 2, "lp_pool2d", "kernel_size")
+    mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return _powers(input, norm_type, mean, math.prod(kernel))
+
+
+for _pool in (max_pool1d, max_pool2d, max_pool3d):
+    functions[_pool.__name__] = _pool
+for _pool in (avg_pool1d, adaptive_avg_pool1d):
+    functions[_pool.__name__] = _pool
+functions["adaptive_max_pool1d"] = lambda input, output_size: adaptive_max_pool1d(input, output_size, True)
