@@ -33,7 +33,7 @@ class _Builder:
     def __init__(self, tape: Tape, sources: Sources, span: Span) -> None:
         self.tape, self.sources, self.span = tape, sources, span
         rows = tape.rows
-        starts = [key for key, row in tape.since(span.first) if row.number <= span.last and is_operation(row)]
+        starts = [key for key, row in tape.since(span.first) if row.number <= span.last and row.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.passes for key in entry.ran]
         # A key for each row; a leaf may be known under several.
@@ -110,10 +110,6 @@ class _Builder:
             if edge is not None:
                 used[name] = used.get(name, 0) + 1
                 yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)
-
-
-def is_operation(row: Row) -> bool:
-    return row.cls is not None and row.cls is not AccumulateGrad
 
 
 def describe(row: Row) -> tuple[Kind, str, str]:

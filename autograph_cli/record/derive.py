@@ -46,8 +46,9 @@ def derive(
         first = other.count
         with _unseen(other, nodes):
             found = grad(
-                [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True, allow_unused=True
-            )
+                [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True,
+                allow_unused=True,
+            )  # fmt: skip
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
@@ -59,7 +60,8 @@ def derive(
     except CannotDerive as reason:
         return None, str(reason)
     except Exception as error:
-        return None, f"not made: autograph differentiated {names} once more, and that failed with {type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}"
+        return None, f"not made: autograph differentiated {names} once more, and that failed with {what}"
 
 
 def _survey(roots: Sequence[tuple[str, Tensor]], custom: bool) -> tuple[list[Tensor], list[Node]]:
@@ -89,9 +91,8 @@ def _check(node: Node, custom: bool) -> None:
     if any(isinstance(item, Packed) for item in node.saved):
         raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
     if not custom and is_custom(type(node)):
-        raise CannotDerive(
-            f"not made: the graph contains the custom Function {node.name().removesuffix('Backward')}, whose code would run twice"
-        )
+        name = node.name().removesuffix("Backward")
+        raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
 
 
 def is_custom(cls: type[Node]) -> bool:

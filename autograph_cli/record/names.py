@@ -12,7 +12,9 @@ from autograph_cli.record.sites import USER, kind_of
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.tensor import Tensor
 
-_OPAQUE = (str, bytes, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType)
+_OPAQUE = (
+    str, bytes, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType,
+)  # fmt: skip
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
 _LONGEST = 256

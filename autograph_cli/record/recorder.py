@@ -10,7 +10,7 @@ from typing import Any
 
 from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record import names
-from autograph_cli.record.build import Span, build, describe, is_operation
+from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
@@ -93,7 +93,7 @@ class Recorder:
         return Trace(self.script, tuple(steps), total)
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
-        """The graph that these variables hang on now, of whichever steps it is; each of them with a grad_fn is a root."""
+        """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
         before, S.observer = S.observer, self
         try:
             for value in scope.values():
@@ -103,7 +103,8 @@ class Recorder:
             S.observer = before
         variables = names.scan(self.tape, [scope])
         now = self.tape.count
-        return build(self.tape, self.sources, Span(now, now, [], [found for found in variables if self._operation(found[1])]))
+        roots = [(name, output) for name, output in variables if self._operation(output)]
+        return build(self.tape, self.sources, Span(now, now, [], roots))
 
     # -- events
 
@@ -121,7 +122,8 @@ class Recorder:
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
         entry = self.tape.running.passes[-1]
-        if self.tape.ends(call) and not call.keeps_graph and not self.tape.running.passes:
+        self.tape.ends(call)
+        if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             self._close([(self._name_of(output), output) for output in entry.roots])
 
     # -- steps
@@ -130,7 +132,7 @@ class Recorder:
         return self.selection.last or self.selection.keeps(self.total)
 
     def _going_on(self) -> bool:
-        return any(is_operation(row) for _, row in self.tape.since(self.first))
+        return any(row.is_operation for _, row in self.tape.since(self.first))
 
     def _close(self, roots: list[tuple[str, Output]]) -> None:
         tape = self.tape
@@ -155,7 +157,7 @@ class Recorder:
     # -- roots and names
 
     def _operation(self, output: Output) -> bool:
-        return is_operation(self.tape.rows[key_of(output)])
+        return self.tape.rows[key_of(output)].is_operation
 
     def _made(self, variables: list[tuple[str, Output]]) -> list[tuple[str, Output]]:
         """The variables whose tensors were made in the step that is going on, each once, in order of binding."""
@@ -180,7 +182,7 @@ class Recorder:
     def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str]:
         """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
         rows = [row for _, row in self.tape.since(self.first)]
-        if any(row.order and is_operation(row) for row in rows):
+        if any(row.order and row.is_operation for row in rows):
             return None, ""
         if not self.selection.names(self.total) and self.total:
             return None, NOT_CHOSEN
@@ -193,7 +195,8 @@ class Recorder:
         if not chosen:
             return None, ""
         found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
-        span = Span(self.first, self.tape.count, self.tape.passes, [(chosen[output][0], output) for output in chosen] + found)
+        starts = [(name, output) for output, (name, _) in chosen.items()]
+        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found])
         return derive(self.tape, self.sources, span, list(chosen.values()), custom=self.custom)
 
 

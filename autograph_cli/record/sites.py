@@ -59,7 +59,7 @@ def script_frames(depth: int = 1) -> list[FrameType]:
 
 
 class Sources:
-    """Turns sites into source lines, named from the folder of the script, so that they are the same on every machine."""
+    """Turns sites into source lines; files are named from the script's folder, so the same on every machine."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder)

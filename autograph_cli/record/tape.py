@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.record.sites import PASS, USER, Site, kinds, kind_of
+from autograph_cli.record.sites import PASS, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import _numbers
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
@@ -29,7 +29,7 @@ CALLS = 1_000
 
 
 def key_of(output: Output) -> int:
-    return output if output.__class__ is int else output[0]  # type: ignore[index, return-value]
+    return output if output.__class__ is int else output[0]  # type: ignore[index]
 
 
 def number_of(output: Output) -> int:
@@ -39,7 +39,7 @@ def number_of(output: Output) -> int:
 class PassRow:
     """One backward call."""
 
-    __slots__ = ("call", "create_graph", "error", "last_key", "number", "order", "ran", "roots", "site")
+    __slots__ = ("call", "create_graph", "error", "failed", "last_key", "number", "order", "ran", "roots", "site")
 
     def __init__(self, number: int, call: str, create_graph: bool, last_key: int) -> None:
         self.number = number
@@ -49,6 +49,7 @@ class PassRow:
         """The newest node when the call began."""
         self.error = 0
         """The id of the exception that was being handled when the call began."""
+        self.failed = False
         self.site: Site | None = None
         self.roots: tuple[Output, ...] = ()
         self.ran: list[int] = []
@@ -73,6 +74,10 @@ class Row(NamedTuple):
     offset: int = 0
     op: str = ""
     """The operation's name where the class does not tell it: of changes in place."""
+
+    @property
+    def is_operation(self) -> bool:
+        return self.cls is not None and self.cls is not AccumulateGrad
 
     @property
     def order(self) -> int:
@@ -145,16 +150,17 @@ class Tape:
             self.meet(node)
         self.running.passes[-1].ran.append(node.seq)
 
-    def ends(self, call: BackwardCall) -> bool:
-        """The innermost call is over; answers whether it ended well."""
+    def ends(self, call: BackwardCall) -> None:
+        """The innermost call is over."""
         entry = self.running.passes.pop()
         rows = self.rows
         # Calls from within this one may have run what it made, and are above it.
-        for later in self.passes[self.passes.index(entry):] if self.passes[-1] is not entry else [entry]:
+        nested = self.passes[self.passes.index(entry) :] if self.passes[-1] is not entry else [entry]
+        for later in nested:
             made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
             later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
         error = sys.exc_info()[1]
-        return error is None or id(error) == entry.error
+        entry.failed = error is not None and id(error) != entry.error
 
     def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
         """A node was made: the observer's most frequent event."""
@@ -172,28 +178,37 @@ class Tape:
         op = ""
         for x in inputs:
             if isinstance(x, Tensor):
-                self.take(x, args)
+                edge = x._edge
+                if edge.__class__ is tuple and edge[0].seq in rows:  # what `take` would find, sooner
+                    args.append((edge[0].seq, edge[1]) if edge[1] else edge[0].seq)
+                else:
+                    self.take(x, args)
                 if outputs and x is outputs[0]:
                     op = self.in_place(node)
             elif x.__class__ is tuple or x.__class__ is list:
                 for item in x:
                     if isinstance(item, Tensor):
                         self.take(item, args)
-        if op and node.seq in map(key_of, args):  # the tensor has its new history already
+        if not op and outputs:
+            edge = outputs[0]._edge
+            if (edge.__class__ is tuple and edge[0] is not node) or (edge is None and 0 in node.differentiable):
+                op = self.in_place(node)
+                args = [output for output in following if output is not None]
+        elif op and node.seq in map(key_of, args):  # the tensor has its new history already
             args = [output for output in following if output is not None]
         passes = self.running.passes
         current = L.current
         code, offset = self.site(passes)
         self.count = number = self.count + 1
         rows[node.seq] = _row(Row, (
-            number, weakref.ref(node), node.__class__, node.like, tuple(following), tuple(args), None if current is None else current.seq,
-            passes[-1] if passes else None, code, offset, op,
+            number, weakref.ref(node), node.__class__, node.like, tuple(following), tuple(args),
+            None if current is None else current.seq, passes[-1] if passes else None, code, offset, op,
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
 
     def in_place(self, node: Node) -> str:
-        """What changed a tensor in place; a change of a view and the node that it puts into its base's history are one."""
+        """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
             self.rows.pop(node.seq, None)
@@ -264,7 +279,9 @@ class Tape:
         if isinstance(node, AccumulateGrad):
             self._leaf(node)
             return
-        following = tuple([None if edge is None else ((edge[0].seq, edge[1]) if edge[1] else edge[0].seq) for edge in node.edges])
+        following = tuple([
+            None if edge is None else (edge[0].seq, edge[1]) if edge[1] else edge[0].seq for edge in node.edges
+        ])  # fmt: skip
         args = tuple([output for output in following if output is not None])
         self.count += 1
         self.rows[node.seq] = Row(self.count, weakref.ref(node), type(node), node.like, following, args)
@@ -320,7 +337,7 @@ class Tape:
         first, last = self.pinned
         starts = [
             key for key, row in self.rows.items()
-            if first < row.number <= last or (row.cls is not None and row.cls is not AccumulateGrad and row.ref() is not None)
+            if first < row.number <= last or (row.is_operation and row.ref() is not None)
         ]  # fmt: skip
         self.held = {name: held for name, held in self.held.items() if held[0]() is not None}
         leaves = [key for _, key in self.held.values() if self.rows[key].cls is not None]

@@ -42,7 +42,8 @@ def as_pytorch_numbers(graph: Graph, variables: list[str]) -> dict[str, Any]:
     rows = []
     for place in numbers:
         node = graph[place]
-        row: dict[str, Any] = {"name": node.name, "parent": numbers.get(node.parent) if node.parent is not None else None}
+        parent = None if node.parent is None else numbers.get(node.parent)
+        row: dict[str, Any] = {"name": node.name, "parent": parent}
         row["next"] = [[None, 0] if edge is None else [numbers[edge.node], edge.nr] for edge in node.next]
         if node.kind == "leaf":
             row["variable"] = next((name for name in variables if name in node.outputs[0].names), None)

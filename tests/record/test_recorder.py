@@ -172,8 +172,9 @@ def test_recording_changes_nothing_that_a_script_prints(
     steps: str, tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    plain = python("-c", "from autograph_cli.record import runner; runner.run(runner.Target.of('script.py'))")
-    recorded = python("-c", f"from autograph_cli.record import runner; runner.record(runner.Target.of('script.py'), {steps!r})")
+    start = "from autograph_cli.record import runner; target = runner.Target.of('script.py'); runner"
+    plain = python("-c", f"{start}.run(target)")
+    recorded = python("-c", f"{start}.record(target, {steps!r})")
     assert plain.stdout.count("hook") == 3
     assert (plain.returncode, plain.stdout, plain.stderr) == (recorded.returncode, recorded.stdout, recorded.stderr)
 
@@ -268,7 +269,7 @@ def derived(trace: Trace) -> Step:
 
 def test_a_double_backward_graph_is_made_where_the_script_made_none() -> None:
     step = derived(record(cube))
-    assert step.derived == "made by autograph from `loss` and its leaves; the script itself asked for first derivatives only"
+    assert step.derived.startswith("made by autograph from `loss` and its leaves")
     assert step.double is not None
     assert {node.op for node in step.double if node.order == 1} >= {"mul", "pow"}
     assert step.double.roots[-1].name == "x.grad"

@@ -1,0 +1,409 @@
+"""Activations beyond softmax: rectifiers, shrinkers, gates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.operation import operation, operations
+from .._core.registry import composite, methods
+from .._core.tensor import Tensor, make
+from .._core.views import run_inplace
+from . import activations, views
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def refuse(name: str) -> Any:
+    """A formula for what PyTorch does not differentiate."""
+
+    def formula(f: Any, grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
+
+
+def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> Any:
+    """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
+
+    `needs`: the further arguments as a schema writes them. The gradient of the backward by `self` is zero unless given.
+    """
+    rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
+    scope: dict[str, Any] = {}
+    given = "".join(f", {n}" for n in rest)
+    exec(f"def formula(f, grad, self{given}): return f.{name}_backward(grad, self{given})", scope)
+    run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})", node=f"{node}BackwardBackward0",
+        grad_output=scope["formula"], **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
+    )  # fmt: skip
+    return run
+
+
+def _in_place(schema: str, kernel: str, node: str, formula: Any) -> Any:
+    """The in-place form of an operation that differentiates by its result."""
+    return operation(schema, kernel, node=node, self=formula)
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def _gelu_twice(f: Any, grad: Any, grad_output: Any, x: Any, approximate: str) -> Any:
+    """The second derivative of gelu times both gradients."""
+    both, square = grad * grad_output, x * x
+    if approximate != "tanh":
+        density = f.mul_Scalar(f.exp(f.mul_Scalar(square, -0.5)), 1 / math.sqrt(2 * math.pi))
+        return both * density * f.rsub_Scalar(square, 2)
+    k, c = math.sqrt(2 / math.pi), 0.044715
+    t = f.tanh(f.mul_Scalar(x + f.mul_Scalar(square * x, c), k))
+    slope = f.mul_Scalar(f.add_Scalar(f.mul_Scalar(square, 3 * c), 1), k)
+    bend = f.sub(f.mul_Scalar(x, 6 * c * k), f.mul_Scalar(t * slope * slope, 2))
+    curve = f.rsub_Scalar(t * t, 1)
+    return both * curve * (slope + f.mul_Scalar(x * bend, 0.5))
+
+
+def _elu_twice(f: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
+    both = f.mul_Scalar(grad * grad_output, input_scale)
+    if is_result:
+        curve = both
+    else:
+        curve = f.mul_Scalar(both * f.exp(f.mul_Scalar(x, input_scale)), input_scale * alpha * scale)
+    return f.masked_fill_Scalar(curve, f.gt(x, f.full_like_number(x, 0)), 0)
+
+
+def _halves(f: Any, x: Any, dim: int) -> tuple[Any, Any]:
+    n = x.shape[dim] // 2
+    return f.slice(x, dim, 0, n, 1), f.slice(x, dim, n, 2 * n, 1)
+
+
+def _glu_again(f: Any, grad: Any, x: Any, dim: int) -> Any:
+    """The derivative of glu's backward by its gradient."""
+    (by_first, by_second), (first, second) = _halves(f, grad, dim), _halves(f, x, dim)
+    s = f.sigmoid(second)
+    return by_first * s + by_second * first * (s * f.rsub_Scalar(s, 1))
+
+
+def _glu_twice(f: Any, grad: Any, grad_output: Any, x: Any, dim: int) -> Any:
+    (by_first, by_second), (first, second) = _halves(f, grad, dim), _halves(f, x, dim)
+    s = f.sigmoid(second)
+    slope = s * f.rsub_Scalar(s, 1)
+    curve = slope * f.rsub_Scalar(f.mul_Scalar(s, 2), 1)
+    by_gate = by_first * grad_output * slope + by_second * grad_output * first * curve
+    return f.cat([by_second * grad_output * slope, by_gate], dim)
+
+
+def _silu_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """The gradient of silu as PyTorch composes it under create_graph."""
+    f = operations
+    s = f.sigmoid(self)
+    return grad * s * f.add_Scalar(self * f.sub(f.full_like_number(s, 1), s), 1)
+
+
+def _mish_backward(grad: Tensor, self: Tensor) -> Tensor:
+    f = operations
+    s, t = f.sigmoid(self), f.tanh(f.log1p(f.exp(self)))
+    return grad * f.add(t, self * s * f.sub(f.full_like_number(t, 1), t * t))
+
+
+def _log_sigmoid_twice(f: Any, grad: Any, grad_output: Any, x: Any) -> Any:
+    s = f.sigmoid(x)
+    return grad * grad_output * f.sub_Scalar(s, 1) * s
+
+
+def _prelu_again(f: Any, grads: Any, x: Any, weight: Any) -> Any:
+    """The derivative of prelu's backward by its gradient."""
+    by_input, by_weight = grads
+    parts = [] if by_input is None else [by_input * weight]
+    parts += [] if by_weight is None else [by_weight * x]
+    low = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    high = f.full_like_number(low, 0) if by_input is None else by_input
+    return f.where(f.ge(x, f.full_like_number(x, 0)), high, low)
+
+
+def _prelu_half(f: Any, part: Any, grad_output: Any, x: Any) -> Any:
+    if part is None:
+        return f.zeros_like(x)
+    return f.masked_fill_Scalar(grad_output * part, f.ge(x, f.full_like_number(x, 0)), 0)
+
+
+operations.silu_backward, operations.mish_backward = _silu_backward, _mish_backward
+
+# ---------------------------------------------------------------- operations
+
+gelu_op = _with_backward(
+    "gelu(Tensor self, str approximate='none')", "gelu", "Gelu", "str approximate",
+    self=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
+)  # fmt: skip
+silu_op = operation("silu(Tensor self)", self=lambda f, grad, self: f.silu_backward(grad, self))
+mish_op = operation("mish(Tensor self)", self=lambda f, grad, self: f.mish_backward(grad, self))
+hardtanh_op = _with_backward(
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh", "Hardtanh", "Scalar min_val, Scalar max_val"
+)
+hardshrink_op = _with_backward("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", "Hardshrink", "Scalar lambd")
+softshrink_op = _with_backward("softshrink(Tensor self, Scalar lambd=0.5)", "softshrink", "Softshrink", "Scalar lambd")
+hardswish_op = _with_backward(
+    "hardswish(Tensor self)", "hardswish", "Hardswish", "",
+    self=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
+        f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0),
+)  # fmt: skip
+glu_op = operation("glu(Tensor self, int dim)", self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim))
+operation(
+    "glu_backward(Tensor grad_output, Tensor self, int dim)",
+    grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
+    self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
+)
+hardsigmoid_op = operation("hardsigmoid(Tensor self)", self=lambda f, grad, self: f.hardsigmoid_backward(grad, self))
+operation(
+    "hardsigmoid_backward(Tensor grad_output, Tensor self)", node="NotImplemented",
+    grad_output=refuse("hardsigmoid_backward"), self=refuse("hardsigmoid_backward"),
+)  # fmt: skip
+elu_op = operation(
+    "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
+    self=lambda f, grad, self, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, False, self),
+)
+celu_op = operation(
+    "celu(Tensor self, Scalar alpha=1.0)",
+    self=lambda f, grad, self, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, False, self),
+)
+operation(
+    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)",
+    grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
+        grad, alpha, scale, input_scale, is_result, self_or_result),
+    self_or_result=lambda f, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: _elu_twice(
+        f, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result),
+)  # fmt: skip
+threshold_op = operation(
+    "threshold(Tensor self, Scalar threshold, Scalar value)",
+    self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+)
+prelu_op = operation(
+    "_prelu_kernel(Tensor self, Tensor weight)", node="PreluKernelBackward0",
+    joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},
+)  # fmt: skip
+operation(
+    "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
+    node="PreluKernelBackwardBackward0",
+    grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
+    self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
+    weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
+)
+log_sigmoid_op = operation(
+    "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", node="LogSigmoidBackward0",
+    nondifferentiable=("buffer",),
+    self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
+)  # fmt: skip
+operation(
+    "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
+    grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
+    self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
+)
+rrelu_op = operation(
+    "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
+        grad, self, noise, lower, upper, training),
+)  # fmt: skip
+operation(
+    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
+        grad, self, noise, lower, upper, training),
+    self=lambda f, grad: f.zeros_like(grad),
+)  # fmt: skip
+
+elu_in_place = _in_place(
+    "elu_(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", "elu", "EluBackward1",
+    lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, True, result),
+)  # fmt: skip
+celu_in_place = _in_place(
+    "celu_(Tensor self, Scalar alpha=1.0)", "celu", "CeluBackward1",
+    lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
+)  # fmt: skip
+leaky_relu_in_place = _in_place(
+    "leaky_relu_(Tensor self, Scalar negative_slope=0.01)", "leaky_relu", "LeakyReluBackward1",
+    lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
+)  # fmt: skip
+threshold_in_place = _in_place(
+    "threshold_(Tensor self, Scalar threshold, Scalar value)", "threshold", "ThresholdBackward1",
+    lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+)  # fmt: skip
+rrelu_in_place = _in_place(
+    "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)", "rrelu_with_noise",
+    "RreluWithNoiseBackward1",
+    lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
+        grad, result, noise, lower, upper, training),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _apply(run: Any, changed: Any, input: Tensor, *args: Any, inplace: bool) -> Tensor:
+    """An activation, or its in-place form (`changed`, where PyTorch has a node of its own for it)."""
+    found: Tensor = run_inplace(changed.op, (input, *args)) if inplace else run(input, *args)
+    return found
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the probability that a normal number is below x; 'tanh' approximates it."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return gelu_op(input, approximate)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x)."""
+    return _apply(silu_op, silu_op, input, inplace=inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x))."""
+    return _apply(mish_op, mish_op, input, inplace=inplace)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+    return _apply(elu_op, elu_in_place, input, alpha, 1, 1, inplace=inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the constants that keep mean and variance."""
+    return _apply(elu_op, elu_in_place, input, SELU_ALPHA, SELU_SCALE, 1, inplace=inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _apply(celu_op, celu_in_place, input, alpha, inplace=inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where it is positive, negative_slope * x elsewhere."""
+    return _apply(activations.leaky_relu_op, leaky_relu_in_place, input, negative_slope, inplace=inplace)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x kept between min_val and max_val."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if input._raw.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    return _apply(hardtanh_op, hardtanh_op, input, min_val, max_val, inplace=inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x kept between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * relu6(x + 3) / 6."""
+    return _apply(hardswish_op, hardswish_op, input, inplace=inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6."""
+    return _apply(hardsigmoid_op, hardsigmoid_op, input, inplace=inplace)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by lambd, 0 within it."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return softshrink_op(input, lambd)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it is above the threshold, `value` elsewhere."""
+    return _apply(threshold_op, threshold_in_place, input, threshold, value, inplace=inplace)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return input / (operations.abs(input) + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - operations.tanh(input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of sigmoid(x), computed without overflow."""
+    found: Tensor = log_sigmoid_op(input)[0]
+    return found
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim`, times the sigmoid of the second."""
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    from .._core import dims
+
+    d = dims.wrap(dim, input.ndim)
+    n = input._raw.shape[d]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {n}")
+    return glu_op(input, d)
+
+
+@composite()
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
+    if input._raw.dtype != weight._raw.dtype:
+        from .._core.dtypes import cpp_name
+
+        names = [cpp_name(t._raw.dtype).lower() for t in (input, weight)]
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
+    if weight._raw.size != 1:
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input._raw.shape[1] if input.ndim > 1 else 1
+        if channels != weight._raw.size:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} and channel "
+                f"size = {channels}."
+            )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.ndim != input.ndim:
+        shape = [1] * input.ndim
+        if input.ndim > 1:
+            shape[1] = weight._raw.size
+        weight = views.reshape(weight, tuple(shape))
+    return prelu_op(input, weight)
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    noise = make(_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
+
+
+def _slopes(raw: Any, lower: float, upper: float) -> Any:
+    """1, and a random number for each element that is not positive."""
+    import numpy as np
+
+    from .._core import generator
+    from .random import stream_of
+
+    low = raw <= 0
+    noise = np.ones(raw.shape, raw.dtype)
+    noise[low] = generator.uniform(stream_of(None), (int(low.sum()),), np.float64, lower, upper)
+    return noise[()]
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of a relaxed categorical distribution; `hard` makes it one-hot, with the gradient of the soft one."""
+    noise = -operations.log(logits.detach().clone().exponential_())  # type: ignore[attr-defined]
+    soft = activations.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    places = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
+    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, places, 1.0)
+    return sharp - soft.detach() + soft
+
+
+for _name, _run in {"hardshrink": hardshrink_op, "prelu": prelu}.items():
+    methods[_name] = _run

@@ -1,0 +1,57 @@
+"""Layers that are a function of `torch.nn.functional` with settings: the class body lists them, the rest follows."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from .. import functional as F
+from .module import Module
+
+_REQUIRED = inspect.Parameter.empty
+
+
+class Layer(Module):
+    """Base of layers without parameters.
+
+    A subclass with `call=` names its function and lists its settings as annotated attributes, in the order of the
+    constructor's arguments; a value is the default. `positional=False` passes them as keywords only. `shows` is the format
+    of `extra_repr`; by default every setting is shown, `inplace` only where it is True.
+    """
+
+    __constants__: list[str]
+    _function = ""
+    _shows: str | None = None
+
+    def __init_subclass__(cls, call: str | None = None, shows: str | None = None, keyword_only: bool = False, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if call is None:
+            return
+        cls._function, cls._shows = call, shows
+        kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        cls.__constants__ = [name for name in inspect.get_annotations(cls) if not name.startswith("_")]
+        cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(name, kind, default=cls.__dict__.get(name, _REQUIRED)) for name in cls.__constants__]
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        bound = self._signature().bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+
+    @classmethod
+    def _signature(cls) -> inspect.Signature:
+        return next(c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__)
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__constants__}
+
+    def forward(self, *inputs: Any) -> Any:
+        return getattr(F, self._function)(*inputs, **self._settings())
+
+    def extra_repr(self) -> str:
+        if self._shows is not None:
+            return self._shows.format(**self._settings())
+        return ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "inplace" or v)

@@ -1,0 +1,125 @@
+"""Operations: schemas, the two ways to run, formulas as text, and what a wrong definition says."""
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._core import schema
+from autograph_cli.torch._core.operation import camel, operation, table
+from autograph_cli.torch._core.state import S
+from tests.torch.ops.record_expressions import cases, observe
+
+SCHEMAS = {
+    "sin(Tensor self)": ("sin", [("self", "Tensor", schema.REQUIRED, False)], ("result",)),
+    "add(Tensor self, Tensor other, *, Scalar alpha=1)": (
+        "add",
+        [("self", "Tensor", schema.REQUIRED, False), ("other", "Tensor", schema.REQUIRED, False), ("alpha", "Scalar", 1, True)],
+        ("result",),
+    ),
+    "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False) -> Tensor": (
+        "sum_dim_IntList",
+        [("self", "Tensor", schema.REQUIRED, False), ("dim", "int[]?", schema.REQUIRED, False), ("keepdim", "bool", False, False)],
+        ("result",),
+    ),
+    "max.dim(Tensor self, int dim=-1) -> (Tensor values, Tensor indices)": (
+        "max_dim", [("self", "Tensor", schema.REQUIRED, False), ("dim", "int", -1, False)], ("values", "indices"),
+    ),
+    "f(Tensor?[] x, float p=0.5, str mode='a', int[] d=[0, 1], Tensor? w=None) -> (Tensor, Tensor)": (
+        "f",
+        [("x", "Tensor?[]", schema.REQUIRED, False), ("p", "float", 0.5, False), ("mode", "str", "a", False),
+         ("d", "int[]", (0, 1), False), ("w", "Tensor?", None, False)],
+        ("result0", "result1"),
+    ),
+    "zeros()": ("zeros", [], ("result",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SCHEMAS)
+def test_a_schema_is_read(text):
+    identifier, parameters, outputs = SCHEMAS[text]
+    parsed = schema.parse(text)
+    assert parsed.identifier == identifier and parsed.outputs == outputs
+    assert [(p.name, p.type, p.default, p.keyword_only) for p in parsed.parameters] == parameters
+
+
+@pytest.mark.parametrize("text", ["", "sin", "sin Tensor self", "sin(Tensor self"])
+def test_what_is_no_schema_is_refused(text):
+    with pytest.raises(ValueError, match="not an operator schema"):
+        schema.parse(text)
+
+
+@pytest.mark.parametrize("name, node", [("mul", "Mul"), ("binary_cross_entropy", "BinaryCrossEntropy"), ("_to_copy", "ToCopy")])
+def test_node_names_follow_the_operation(name, node):
+    assert camel(name) == node
+
+
+@pytest.mark.parametrize("schema_text, formulas, message", [
+    ("mul(Tensor self, Tensor other)", {}, "defined twice"),
+    ("wrong1(Tensor self)", {"other": lambda f, grad: grad}, "no argument 'other'"),
+    ("wrong2(Tensor self)", {"self": lambda f, grad, strange: grad}, "names 'strange', which is no argument and no output"),
+    ("wrong3(Tensor self, int n)", {"n": lambda f, grad: grad}, "derivative of n, which is no tensor argument"),
+])  # fmt: skip
+def test_a_wrong_definition_is_refused(schema_text, formulas, message):
+    before = set(table)
+    with pytest.raises(ValueError, match=message):
+        operation(schema_text, lambda f, *args: args[0], **formulas)
+    assert set(table) == before
+
+
+@pytest.mark.parametrize("identifier, name, text", [
+    ("mul", "self", "grad * f.conj(other)"),
+    ("exp", "self", "grad * f.conj(result)"),
+    ("sin", "self", "grad * f.conj(f.cos(self))"),
+    ("add", "other", "scaled(f, grad, alpha)"),
+    ("transpose", "self", "f.transpose(grad, dim0, dim1)"),
+])  # fmt: skip
+def test_a_formula_can_be_read(identifier, name, text):
+    assert table[identifier].formula_text(name) == text
+
+
+def test_every_formula_has_a_text():
+    for op in table.values():
+        for parameter in op.inputs:
+            text = op.formula_text(parameter.name)
+            assert text and "<" not in text.replace("<=", ""), f"{op.identifier}: {text}"
+
+
+def test_every_formula_saves_what_it_names_under_pytorchs_name():
+    node = table["sum_dim_IntList"].node
+    assert node.saved_names == ("self_sizes", "dim", "keepdim")
+    assert all(hasattr(node, name) for name in ("_saved_self_sym_sizes", "_saved_dim", "_saved_keepdim"))
+
+
+def test_a_wrong_argument_is_named():
+    with pytest.raises(TypeError, match=r"sin\(\): argument 'input' \(position 1\) must be Tensor, not float"):
+        torch.sin(1.5)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        torch.ones(2) + "a"
+
+
+def result_of(code):
+    try:
+        return observe(torch, code)
+    except (AttributeError, NotImplementedError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_the_compiled_way_and_the_general_way_agree(part):
+    """Everything that test_expressions.py checks of the compiled way holds of the general one."""
+    for code in cases()[part::8]:
+        compiled = result_of(code)
+        S.special += 1
+        try:
+            general = result_of(code)
+        finally:
+            S.special -= 1
+        assert repr(general) == repr(compiled), code
+
+
+def test_out_takes_the_result():
+    out = torch.empty(2)
+    assert torch.add(torch.ones(2), 2, out=out) is out and out.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match=r"functions with out=... arguments don't support automatic differentiation"):
+        torch.add(torch.ones(2, requires_grad=True), 2, out=out)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+        torch.mul(torch.ones(2), 1.5, out=torch.empty(2, dtype=torch.long))

@@ -1,0 +1,61 @@
+"""Graphs of a million nodes, and nodes with many inputs: no recursion, no leftovers."""
+
+import gc
+import sys
+import weakref
+
+from autograph_cli import torch
+
+
+def test_a_chain_of_a_million_nodes_is_built_run_and_freed():
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(500_000):
+        y = y + 1.0
+        y = y * 1.0
+    first = weakref.ref(y.grad_fn)
+    y.backward()
+    assert x.grad.item() == 1.0 and y.item() == 500_001.0
+    del y
+    assert first() is None
+
+
+def test_a_long_chain_is_freed_without_being_run():
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(200_000):
+        y = y.sin()
+    first = weakref.ref(y.grad_fn)
+    del y
+    assert first() is None
+
+
+def test_a_long_chain_of_second_order():
+    x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(3_000):
+        y = y * 1.0 + x * x * 1e-6
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x)
+    assert abs(h.item() - 6e-3) < 1e-9
+    del y, g
+    gc.collect()
+
+
+def test_a_sum_of_many_inputs():
+    leaves = [torch.tensor(float(i), requires_grad=True) for i in range(20_000)]
+    torch.stack(leaves).sum().backward()
+    assert all(leaf.grad.item() == 1.0 for leaf in leaves)
+
+
+def test_one_leaf_used_many_times():
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    total = x * 0
+    for _ in range(20_000):
+        total = total + x
+    total.backward()
+    assert x.grad.item() == 20_000.0
+
+
+def test_the_recursion_limit_is_left_alone():
+    assert sys.getrecursionlimit() <= 3000
