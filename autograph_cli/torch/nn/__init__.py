@@ -1,12 +1,18 @@
-"""`torch.nn`: what scripts build models from. So far its functions only."""
+"""`torch.nn`: what scripts build models from."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import functional
+from . import functional, init, modules, parameter
+from .modules import LAYERS
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["functional"]
+globals().update(LAYERS)
+__all__ = [  # noqa: PLE0604, PLE0605
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "parameter",
+    *modules.__all__,
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -499,7 +499,7 @@ class Module:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        child_lines = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        child_lines = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         if len(extra_lines) == 1 and not child_lines:
             return f"{self._get_name()}({extra})"
         lines = [*extra_lines, *child_lines]
@@ -525,7 +525,7 @@ for _name in ("float", "double", "half", "bfloat16"):
     setattr(Module, _name, _casts(_name))
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 

@@ -1,0 +1,299 @@
+"""Layers that normalize: over features, batches, groups of channels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from .._core.views import bump
+from . import reductions, views
+from .comparison import finfo
+from .convolution import wanted
+from .nonlinear import refuse
+from .padding import pad
+
+layer_norm_op = operation(
+    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+    "(Tensor result0, Tensor result1, Tensor result2)", nondifferentiable=("result1", "result2"),
+    joint={("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask:
+           (None,) * 3 if grad is None else wanted(mask, f.native_layer_norm_backward(
+               grad, input, normalized_shape, result1, result2, weight, bias, mask))},
+)  # fmt: skip
+operation(
+    "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
+    "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd:
+           layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)},
+    mean=refuse("native_layer_norm_backward mean"), rstd=refuse("native_layer_norm_backward rstd"),
+    bias=lambda f, grad: None,
+)  # fmt: skip
+batch_norm_op = operation(
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+    "float momentum, float eps) -> (Tensor result0, Tensor result1, Tensor result2)", nondifferentiable=("result1", "result2"),
+    joint={("input", "weight", "bias"): lambda f, grad, input, weight, running_mean, running_var, result1, result2, training,
+           eps, mask: (None,) * 3 if grad is None else wanted(mask, f.native_batch_norm_backward(
+               grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask))},
+)  # fmt: skip
+operation(
+    "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
+    "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean,
+           save_invstd, train, eps: batch_norm_twice(
+               f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps)},
+    save_mean=refuse("native_batch_norm_backward save_mean"), save_invstd=refuse("native_batch_norm_backward save_invstd"),
+)  # fmt: skip
+group_norm_op = operation(
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
+    "(Tensor result0, Tensor result1, Tensor result2)",
+    joint={("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask:
+           f.native_group_norm_backward(grads[0], input, result1, result2, weight, group, mask)},
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def normalized_twice(f: Any, by_input: Any, scaled: Any, normal: Any, rstd: Any, axes: Any) -> tuple[Any, Any]:
+    """The derivatives of `(scaled - mean(scaled) - normal * mean(scaled * normal)) * rstd` by `scaled` and by the input."""
+    mean = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
+    project = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
+    both = mean(by_input * scaled) - mean(by_input) * mean(scaled) - mean(by_input * normal) * mean(scaled * normal)
+    cross = project(by_input) * mean(scaled * normal) + project(scaled) * mean(by_input * normal)
+    return project(by_input) * rstd, f.neg(cross + normal * both) * rstd * rstd
+
+
+def added(parts: list[Any]) -> Any:
+    """The sum of what is not None."""
+    total = None
+    for part in parts:
+        total = part if total is None else total if part is None else total + part
+    return total
+
+
+def affine_twice(f: Any, grads: Any, grad: Any, normal: Any, rstd: Any, weight: Any, axes: Any, outer: Any, shape: Any,
+                 fixed: bool = False) -> Any:  # fmt: skip
+    """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it back."""
+    by_input, by_weight, by_bias = grads
+    laid = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
+    fold = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
+    w = laid(weight)
+    scaled = grad if w is None else grad * w
+    by_grad, image, kernel = [], [], None
+    if by_input is not None:
+        if fixed:
+            through = by_input * rstd
+        else:
+            through, curve = normalized_twice(f, by_input, scaled, normal, rstd, axes)
+            image.append(curve)
+        by_grad.append(through if w is None else through * w)
+        kernel = None if w is None else fold(through * grad)
+    if by_weight is not None:
+        row = laid(by_weight)
+        by_grad.append(row * normal)
+        pulled = row * grad
+        if not fixed:
+            inner = f.sub(pulled, f.mean_dim(pulled, axes, True))
+            pulled = f.sub(inner, normal * f.mean_dim(pulled * normal, axes, True))
+        image.append(pulled * rstd)
+    if by_bias is not None:
+        by_grad.append(f.expand(laid(by_bias), tuple(grad.shape)))
+    return added(by_grad), added(image), kernel
+
+
+def layer_norm_twice(f: Any, grads: Any, grad: Any, input: Any, shape: Any, weight: Any, mean: Any, rstd: Any) -> Any:
+    lead = input.ndim - len(shape)
+    axes, outer = tuple(range(lead, input.ndim)), tuple(range(lead))
+    normal = f.sub(input, mean) * rstd
+    return affine_twice(f, grads, grad, normal, rstd, weight, axes, outer, (*[1] * lead, *shape))
+
+
+def batch_norm_twice(f: Any, grads: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any,
+                     rstd: Any, train: bool, eps: float) -> Any:  # fmt: skip
+    shape = (1, input.shape[1], *[1] * (input.ndim - 2))
+    axes = (0, *range(2, input.ndim))
+    if not train:
+        mean, rstd = running_mean, f.rsqrt(f.add_Scalar(running_var, eps))
+    rstd = f.reshape(rstd, shape)
+    normal = f.sub(input, f.reshape(mean, shape)) * rstd
+    return affine_twice(f, grads, grad, normal, rstd, weight, axes, axes, shape, fixed=not train)
+
+
+def _group_norm_backward(grad: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Any, group: int, mask: Any) -> Any:
+    """The gradients of group_norm composed of operations, so that they can be differentiated again."""
+    f, shape = operations, input.shape
+    n, c = shape[:2]
+    cells = (n, group, c // group, math.prod(shape[2:]))
+    x, g = f.reshape(input, cells), f.reshape(grad, cells)
+    centre, scale = f.reshape(mean, (n, group, 1, 1)), f.reshape(rstd, (n, group, 1, 1))
+    normal = f.sub(x, centre) * scale
+    image = kernel = bias = None
+    if mask[0]:
+        scaled = g if weight is None else g * f.reshape(weight, (1, group, c // group, 1))
+        inner = f.sub(scaled, f.mean_dim(scaled, (2, 3), True))
+        image = f.reshape(f.sub(inner, normal * f.mean_dim(scaled * normal, (2, 3), True)) * scale, tuple(shape))
+    if mask[1]:
+        kernel = f.reshape(f.sum_dim_IntList(g * normal, (0, 3), False), (c,))
+    if mask[2]:
+        bias = f.reshape(f.sum_dim_IntList(g, (0, 3), False), (c,))
+    return image, kernel, bias
+
+
+operations.native_group_norm_backward = _group_norm_backward
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _shown(shape: Any) -> str:
+    return "[" + ", ".join(map(str, shape)) + "]"
+
+
+def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+    sizes = tuple(int(n) for n in shape)
+    if not sizes:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._raw.shape != sizes:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {_shown(t._raw.shape)} and "
+                f"normalized_shape = {_shown(sizes)}"
+            )
+    if input._raw.shape[-len(sizes) :] != sizes:
+        raise RuntimeError(
+            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*, {_shown(sizes)[1:]}, but got input of size"
+            f"{_shown(input._raw.shape)}"
+        )
+    return sizes
+
+
+@composite(method=False)
+def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """The result of `layer_norm`, with the means and the inverse deviations."""
+    return layer_norm_op(input, _check_normalized(input, normalized_shape, weight, bias), weight, bias, eps)
+
+
+@composite(method=False)
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+               cudnn_enable: bool = True) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 over the last dimensions, which have `normalized_shape`; then weight and bias."""
+    found: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return found
+
+
+@composite(method=False)
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
+    """`input` over the root of the mean of its squares, as PyTorch composes it."""
+    sizes = _check_normalized(input, normalized_shape, weight, None)
+    axes = tuple(range(input.ndim - len(sizes), input.ndim))
+    tiny = finfo(input.dtype).eps if eps is None else eps
+    mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
+    result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))
+    return result if weight is None else result * weight
+
+
+def _update(running: Any, value: Any, momentum: float) -> None:
+    if running is not None:
+        running._raw[...] = (1 - momentum) * running._raw + momentum * value
+        bump(running)
+
+
+@composite(method=False)
+def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+                      eps: float) -> Any:  # fmt: skip
+    """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while training."""
+    results = batch_norm_op(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    if training and (running_mean is not None or running_var is not None):
+        count = input._raw.size / max(input._raw.shape[1], 1)
+        variance = results[2]._raw ** -2.0 - eps
+        _update(running_mean, results[1]._raw, momentum)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    return results
+
+
+def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+               momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
+    shape = input._raw.shape
+    if training and math.prod(shape[:1] + shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if not training and (running_mean is None or running_var is None):
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if t is not None and t._raw.size != shape[1]:
+            raise RuntimeError(f"{name} should contain {shape[1]} elements not {t._raw.size}")
+    found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return found
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
+    """Mean 0 and variance 1 for each group of channels of each sample."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    channels = input._raw.shape[1]
+    if num_groups <= 0 or channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{_shown(input._raw.shape)} and num_groups={num_groups}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._raw.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
+            )
+    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
+    return found
+
+
+def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """`batch_norm` of each sample by itself."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    n, c = input._raw.shape[:2]
+    if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
+    mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
+    rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))  # type: ignore[attr-defined]
+    out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
+    for running, moved in ((running_mean, mean), (running_var, var)):
+        if use_input_stats and running is not None:
+            running._raw[...] = moved._raw.reshape(n, c).mean(0)
+            bump(running)
+    return views.view(out, input.shape)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    """`input` over its p-norm along `dim`."""
+    size = operations.clamp_min(reductions.norm(input, p, dim, True), eps)
+    result = input / views.expand(size, input.shape)
+    return result if out is None else out.copy_(result)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """`input` over a power of the mean of the squares of `size` neighbouring channels."""
+    from .pooling import avg_pool2d, avg_pool3d
+
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
+    if input._raw.size == 0:
+        return input
+    squares = views.unsqueeze_op(input * input, 1)
+    if input.ndim == 3:
+        squares = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+        mean = views.squeeze(avg_pool2d(squares, (size, 1), 1), 1)
+    else:
+        shape = input._raw.shape
+        squares = views.view(squares, (shape[0], 1, shape[1], shape[2], -1))
+        squares = pad(squares, (0, 0, 0, 0, size // 2, (size - 1) // 2))
+        mean = views.view(views.squeeze(avg_pool3d(squares, (size, 1, 1), 1), 1), shape)
+    return input / (mean * alpha + k) ** beta
+
