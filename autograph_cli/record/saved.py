@@ -57,7 +57,7 @@ def _items(node: Node) -> Iterator[tuple[str, Any]]:
     items = node.saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
     for label, item in zip(labels, items, strict=False):
-        if isinstance(item, (tuple, list)) and any([hasattr(part, "_raw") for part in item]):
+        if isinstance(item, (tuple, list)) and any(hasattr(part, "_raw") for part in item):
             yield from ((f"{label}[{place}]", part) for place, part in enumerate(item))
         elif item is not None:
             yield label, item

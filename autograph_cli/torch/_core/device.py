@@ -18,7 +18,7 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002  (PyTorch's name)
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
         if isinstance(type, int):

@@ -274,7 +274,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 class SavedResult:
     """An output saved by its own node: the array without the tensor, so that no cycle arises."""
 
-    __slots__ = ("_raw", "_counter")
+    __slots__ = ("_counter", "_raw")
 
     def __init__(self, raw: Any, version: list[int]) -> None:
         self._raw = raw

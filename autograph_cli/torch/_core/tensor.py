@@ -37,7 +37,7 @@ class Tensor:
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_edge", "_meta", "_raw", "_counter")
+    __slots__ = ("__dict__", "__weakref__", "_counter", "_edge", "_meta", "_raw")
 
     _raw: Any
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from .activation import Activation
+from .convolution import Convolution
+from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
 from .movement import Movement
 from .neural import Neural
+from .normalization import Normalization
 from .pointwise import Pointwise
+from .pooling import Pooling
 from .reduction import Reduction
 
 
-class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural):
+class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling):
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:

@@ -83,7 +83,7 @@ class Normalization:
         )
 
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
-        n, c = a.shape[:2]
+        n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n, groups, -1 if a.size else 0), (2,), eps)
         out = out.reshape(a.shape)
         out = out if weight is None else out * self._by_channel(weight, a)

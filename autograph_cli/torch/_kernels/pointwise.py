@@ -241,10 +241,10 @@ class Pointwise:
             inside = inside & (a >= low)
         return inside if high is None else inside & (a <= high)
 
-    def clamp_min(self, a: Any, min: Any) -> Any:  # noqa: A002
+    def clamp_min(self, a: Any, min: Any) -> Any:
         return self.clamp(a, min, None)
 
-    def clamp_max(self, a: Any, max: Any) -> Any:  # noqa: A002
+    def clamp_max(self, a: Any, max: Any) -> Any:
         return self.clamp(a, None, max)
 
     def clamp(self, a: Any, low: Any, high: Any) -> Any:

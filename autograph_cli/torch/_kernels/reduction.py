@@ -111,7 +111,7 @@ class Reduction:
             return a
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
-    def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)
         size = self.xp.abs(a)

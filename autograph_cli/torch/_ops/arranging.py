@@ -8,7 +8,6 @@ from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from . import views
 
 flip_op = operation("flip(Tensor self, int[] dims)", self=lambda f, grad, dims: f.flip(grad, dims))
 roll_op = operation(
@@ -140,7 +139,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 @composite(out=True)
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, and where each stood."""
     d = dims.wrap(dim, input.ndim)
     if not 0 <= k <= (input._raw.shape[d] if input.ndim else 1):

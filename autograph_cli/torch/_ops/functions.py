@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor

@@ -202,7 +202,7 @@ def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
             result = views.unsqueeze_op(result, dim)
             picks.append((dim, make(np.array([0] if item else [], np.int64))))
             dim += 1
-        elif isinstance(item, int) or (isinstance(item, np.integer)):
+        elif isinstance(item, (int, np.integer)):
             result = _select(result, dim, int(item), where)
         else:
             result, dim = _tensor_index(result, dim, item, where, picks)

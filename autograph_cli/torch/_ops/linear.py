@@ -126,7 +126,7 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
     if input.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input.ndim != 3 else "batch2 must be a 3D tensor")
-    (b, n, m), (c, k, p) = input._raw.shape, mat2._raw.shape
+    (b, _n, m), (c, k, _p) = input._raw.shape, mat2._raw.shape
     if b != c or m != k:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: [{c}, {k}]."

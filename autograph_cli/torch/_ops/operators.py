@@ -8,7 +8,8 @@ from typing import Any
 from .._core.general import is_operand
 from .._core.registry import functions, methods
 from .._core.tensor import Tensor
-from . import arithmetic, functions as unary, linear
+from . import arithmetic, linear
+from . import functions as unary
 
 
 def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:

@@ -76,7 +76,7 @@ unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)", node=f"MaxUnpool{n}DBackward0",
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),
-    )  # fmt: skip
+    )
     for n in (2, 3)
 }
 
@@ -259,7 +259,7 @@ def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any,
                     f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})'
                 )
         size = given
-    if indices._raw.size and not (0 <= int(indices._raw.min()) and int(indices._raw.max()) < math.prod(size)):
+    if indices._raw.size and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
         raise RuntimeError(
             f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size {'x'.join(map(str, size))}"
         )

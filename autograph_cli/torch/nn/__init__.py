@@ -9,7 +9,7 @@ from .modules import LAYERS
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 globals().update(LAYERS)
-__all__ = [  # noqa: PLE0604, PLE0605
+__all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "parameter",
     *modules.__all__,
 ]  # fmt: skip

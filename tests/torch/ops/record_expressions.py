@@ -238,6 +238,8 @@ def observe(torch, code):
     found["graph"] = graph(value.grad_fn, leaves) if value.grad_fn is not None else "leaf"
     try:
         found |= derivatives(torch, leaves, value)
+    except NotImplementedError:
+        raise
     except RuntimeError as error:
         found["error"] = str(error).partition(". ")[0]
     return found
@@ -252,7 +254,7 @@ def derivatives(torch, leaves, value):
     found["first"] = named(leaves, raw)
     if named(leaves, first) != found["first"]:
         found["recorded"] = named(leaves, first)
-    again = {name: g for name, g in zip(leaves, first) if g is not None and g.requires_grad}
+    again = {name: g for name, g in zip(leaves, first, strict=False) if g is not None and g.requires_grad}
     found["graphs"] = {name: graph(g.grad_fn, leaves) for name, g in again.items() if g.grad_fn is not None}
     if again:
         roots = list(again.values())
@@ -262,7 +264,7 @@ def derivatives(torch, leaves, value):
 
 
 def named(leaves, grads):
-    return {name: None if g is None else plain(g) for name, g in zip(leaves, grads)}
+    return {name: None if g is None else plain(g) for name, g in zip(leaves, grads, strict=False)}
 
 
 def main():

@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from . import (
-    activation, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-    module, normalization, padding, pixelshuffle, pooling, sparse, upsampling,
+    activation,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    loss,
+    module,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    sparse,
+    upsampling,
 )  # fmt: skip
 
 _FAMILIES = (
@@ -13,4 +30,4 @@ _FAMILIES = (
 )  # fmt: skip
 LAYERS = {name: vars(family)[name] for family in _FAMILIES for name in family.__all__}
 globals().update(LAYERS)
-__all__ = sorted(LAYERS)  # noqa: PLE0605
+__all__ = sorted(LAYERS)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .... import torch
-from .. import functional as F, init
+from .. import functional as F
+from .. import init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
@@ -24,7 +25,7 @@ class _ConvNd(Module):
     """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a bias."""
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
-                     "out_channels", "kernel_size"]  # fmt: skip # noqa: RUF012
+                     "out_channels", "kernel_size"]  # fmt: skip
     _dimensions = 0
     _transposed = False
     bias: Any

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .... import torch
-from .. import functional as F, init
+from .. import functional as F
+from .. import init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module

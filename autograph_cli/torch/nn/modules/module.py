@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from .... import torch
 from ..._core.node import Handle
 from ..._core.tensor import Tensor
-from ..parameter import Buffer, Parameter, is_lazy
+from ..parameter import Buffer, Parameter
 from . import _hooks, _loading
 from ._hooks import everywhere, register
 
@@ -183,9 +182,8 @@ class Module:
     def _check_name(self, name: Any, what: str, store: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
-        if what == "module":
-            if hasattr(self, name) and name not in store:
-                raise KeyError(f"attribute '{name}' already exists")
+        if what == "module" and hasattr(self, name) and name not in store:
+            raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
             shown = f'{what} name can\'t contain "."'
             raise KeyError(f"{shown}, got: {name}" if what == "module" else shown)

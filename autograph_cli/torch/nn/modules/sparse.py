@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .... import torch
-from .. import functional as F, init
+from .. import functional as F
+from .. import init
 from ..parameter import Parameter
 from .module import Module
 
@@ -65,7 +66,7 @@ class Embedding(_Table):
     """
 
     __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
-                     "sparse"]  # fmt: skip # noqa: RUF012
+                     "sparse"]  # fmt: skip
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None,
@@ -84,7 +85,7 @@ class EmbeddingBag(_Table):
     """Sum, mean or maximum of the vectors of each bag of numbers: (B, N) to (B, embedding_dim)."""
 
     __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
-                     "include_last_offset", "padding_idx"]  # fmt: skip # noqa: RUF012
+                     "include_last_offset", "padding_idx"]  # fmt: skip
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Any = None,
