@@ -75,7 +75,7 @@ average = {n: _averaging(n) for n in (2, 3)}
 unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)", node=f"MaxUnpool{n}DBackward0",
-        self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),
+        self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)
 }
