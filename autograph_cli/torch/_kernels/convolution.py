@@ -73,10 +73,11 @@ class Convolution:
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
         for place in itertools.product(*map(range, kernel)):
             starts = [k * d for k, d in zip(place, dilation, strict=True)]
-            window = (slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, out, stride, strict=True))
-            image[(..., *window)] += columns[(slice(None), slice(None), *place)]
-        inside = tuple(slice(p, p + m) for p, m in zip(padding, size, strict=True))
-        return self.xp.ascontiguousarray(image[(..., *inside)])
+            window = (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, out, stride, strict=True)))
+            part = (slice(None), slice(None), *place)
+            image[window] += columns[part]
+        inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
+        return self.xp.ascontiguousarray(image[inside])
 
     def _correlate(self, a: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]

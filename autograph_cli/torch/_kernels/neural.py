@@ -51,13 +51,6 @@ class Neural:
     def leaky_relu_backward(self, grad: Any, a: Any, negative_slope: Any) -> Any:
         return self.where(a > 0, grad, grad * self.number(negative_slope, grad))
 
-    def log_sigmoid(self, a: Any) -> Any:
-        return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-self.xp.abs(a)))
-
-    def log_sigmoid_backward(self, grad: Any, a: Any) -> Any:
-        one = self.number(1, a)
-        return grad / (one + self.xp.exp(a))
-
     def reduced(self, losses: Any, reduction: int) -> Any:
         """All losses, their mean (1) or their sum (2)."""
         if reduction == 0:
@@ -69,7 +62,7 @@ class Neural:
         self, a: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
     ) -> Any:
         one = self.number(1, a)
-        log_sigmoid = self.log_sigmoid(a)
+        log_sigmoid, _ = self.log_sigmoid_forward(a)
         if pos_weight is None:
             losses = (one - target) * a - log_sigmoid
         else:

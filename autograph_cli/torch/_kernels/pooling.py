@@ -121,8 +121,8 @@ class Pooling:
         framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
         for _, window in self._windows(kernel, stride, one, out):
             framed[window] += share
-        inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
-        return self.xp.ascontiguousarray(framed[(..., *inside)])
+        inside = (..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))
+        return self.xp.ascontiguousarray(framed[inside])
 
     avg_pool2d_backward = avg_pool3d_backward = avg_pool_backward
 

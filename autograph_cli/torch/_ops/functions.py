@@ -94,15 +94,6 @@ threshold_backward = operation(
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
-log_sigmoid = operation(
-    "log_sigmoid(Tensor self)", node="LogSigmoidBackward0",
-    self=lambda f, grad, self: f.log_sigmoid_backward(grad, self),
-)  # fmt: skip
-log_sigmoid_backward = operation(
-    "log_sigmoid_backward(Tensor grad_output, Tensor self)", node="LogSigmoidBackwardBackward0",
-    grad_output=lambda f, grad, self: f.log_sigmoid_backward(grad, self),
-    self=lambda f, grad, grad_output, self: grad * grad_output * f.sub_Scalar(f.sigmoid(self), 1) * f.sigmoid(self),
-)  # fmt: skip
 floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))

@@ -61,7 +61,7 @@ def target_gradient(f: Any, grad: Any, x: Any, weight: Any, pos_weight: Any, red
     if pos_weight is None:
         result = f.neg(x) * grad
     else:
-        result = f.sub(f.log_sigmoid(f.neg(x)), pos_weight * f.log_sigmoid(x)) * grad
+        result = f.sub(f.log_sigmoid_forward(f.neg(x))[0], pos_weight * f.log_sigmoid_forward(x)[0]) * grad
     result = result if weight is None else result * weight
     return mean_scaled(f, result, x.shape, reduction)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .._ops import functions as _functions
-from .._ops.activations import leaky_relu_op as _leaky_relu
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as _softplus
 from .._ops.linear import addmm_, matmul
 from .._ops.losses import binary_cross_entropy_with_logits, mse_loss
+from .._ops.nonlinear import leaky_relu, logsigmoid
 from .._ops.views import t_op as _t
 
 __all__ = [
@@ -20,19 +20,11 @@ __all__ = [
 
 sigmoid = _functions.sigmoid
 tanh = _functions.tanh
-logsigmoid = _functions.log_sigmoid
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
     return input.relu_() if inplace else _functions.relu(input)
-
-
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """x where it is positive, `negative_slope * x` elsewhere."""
-    if inplace:
-        raise NotImplementedError("leaky_relu(inplace=True) is not available in autograph's engine yet")
-    return _leaky_relu(input, negative_slope)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:

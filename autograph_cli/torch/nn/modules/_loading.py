@@ -150,7 +150,8 @@ def load_module(module: Any, state: Any, prefix: str, metadata: Any, strict: boo
 
 def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assign: bool) -> str | None:
     """Copy or assign one tensor; what went wrong, in words."""
-    if not isinstance(given, Tensor):
+    tensor: Any = Tensor
+    if not isinstance(given, tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
                 f"received {type(given)}")  # fmt: skip
     lazy = is_lazy(target)

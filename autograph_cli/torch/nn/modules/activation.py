@@ -231,7 +231,7 @@ class RReLU(Layer, call="rrelu"):
 class PReLU(Module):
     """`LeakyReLU` whose slope, one for all channels or one for each, is learned."""
 
-    __constants__ = ["num_parameters"]  # noqa: RUF012
+    __constants__ = ["num_parameters"]
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()

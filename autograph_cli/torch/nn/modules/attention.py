@@ -20,7 +20,7 @@ class MultiheadAttention(Module):
     Query (L, N, E), key (S, N, kdim) and value (S, N, vdim), or with the batch first, or without one.
     """
 
-    __constants__ = ["batch_first"]  # noqa: RUF012
+    __constants__ = ["batch_first"]
     bias_k: Any
     bias_v: Any
 

@@ -18,7 +18,7 @@ class _NormBase(Module):
     """Scale and shift of each channel (`affine`), and running mean and variance (`track_running_stats`)."""
 
     _version = 2
-    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]  # noqa: RUF012
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _dimensions: tuple[int, ...] = ()
     """How many dimensions an input may have."""
     weight: Any

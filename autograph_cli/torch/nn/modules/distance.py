@@ -14,7 +14,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dimension."""
 
-    __constants__ = ["norm", "eps", "keepdim"]  # noqa: RUF012
+    __constants__ = ["norm", "eps", "keepdim"]
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

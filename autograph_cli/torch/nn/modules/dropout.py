@@ -11,7 +11,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(Module):
-    __constants__ = ["p", "inplace"]  # noqa: RUF012
+    __constants__ = ["p", "inplace"]
     _function: str
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:

@@ -12,7 +12,7 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """The dimensions from `start_dim` to `end_dim` as one."""
 
-    __constants__ = ["start_dim", "end_dim"]  # noqa: RUF012
+    __constants__ = ["start_dim", "end_dim"]
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """One dimension as several, of the given sizes; TypeError for sizes that are no ints."""
 
-    __constants__ = ["dim", "unflattened_size"]  # noqa: RUF012
+    __constants__ = ["dim", "unflattened_size"]
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ class Linear(Module):
     torch.Size([4, 2])
     """
 
-    __constants__ = ["in_features", "out_features"]  # noqa: RUF012
+    __constants__ = ["in_features", "out_features"]
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """x1 @ weight @ x2 + bias for every output: (*, in1), (*, in2) to (*, out)."""
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]  # noqa: RUF012
+    __constants__ = ["in1_features", "in2_features", "out_features"]
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip

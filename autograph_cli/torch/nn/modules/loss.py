@@ -273,7 +273,7 @@ class CTCLoss(_Loss, call="ctc_loss"):
 class LinearCrossEntropyLoss(Module):
     """`CrossEntropyLoss` of a linear map that the loss owns."""
 
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]  # noqa: RUF012
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
                  device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,

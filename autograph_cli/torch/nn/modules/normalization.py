@@ -33,7 +33,7 @@ class _Affine(Module):
 class LayerNorm(_Affine):
     """Mean 0 and variance 1 over the last dimensions, whose sizes are `normalized_shape`."""
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]  # noqa: RUF012
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -53,7 +53,7 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """Mean square 1 over the last dimensions, whose sizes are `normalized_shape`."""
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]  # noqa: RUF012
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
@@ -74,7 +74,7 @@ class RMSNorm(_Affine):
 class GroupNorm(_Affine):
     """Mean 0 and variance 1 over each group of channels of each example."""
 
-    __constants__ = ["num_groups", "num_channels", "eps", "affine"]  # noqa: RUF012
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
                  dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip

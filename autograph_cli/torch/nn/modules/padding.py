@@ -13,7 +13,7 @@ __all__ = [f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "
 class _PadNd(Module):
     """`padding` is one number for all sides, or (left, right, top, bottom, front, back)."""
 
-    __constants__ = ["padding"]  # noqa: RUF012
+    __constants__ = ["padding"]
     _dimensions: int
     _mode: str
 
@@ -49,7 +49,7 @@ class _ReplicationPadNd(_PadNd):
 
 
 class _ConstantPadNd(_PadNd):
-    __constants__ = ["padding", "value"]  # noqa: RUF012
+    __constants__ = ["padding", "value"]
     _mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:

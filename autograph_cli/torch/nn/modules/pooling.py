@@ -202,7 +202,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
-    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]  # noqa: RUF012
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     _dimensions: int
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,

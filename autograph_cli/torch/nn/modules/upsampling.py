@@ -13,7 +13,7 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """(N, C, *) resized to `size`, or by `scale_factor`; `mode` is one of `interpolate`."""
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]  # noqa: RUF012
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:  # fmt: skip
