@@ -290,3 +290,15 @@ def test_recorder_is_started_and_finished_and_told_the_failure(
     assert recorder.events == ["start", "finish 1"]
     assert trace == Trace("script.py", total_steps=2, failure="ZeroDivisionError: division by zero")
     assert result.exit_code == 1
+
+
+def test_derivatives_made_after_the_script_name_none_of_the_callers_lines(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\nx = torch.ones(3, requires_grad=True)\nloss = torch.nn.functional"
+        ".binary_cross_entropy_with_logits(x, torch.zeros(3))\nloss.backward()\n"
+    )
+    _, trace = record(Target.of(str(script)))
+    double = trace.steps[-1].double
+    assert double is not None
+    assert {node.source.file for node in double if node.source} == {"script.py"}
