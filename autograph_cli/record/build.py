@@ -119,13 +119,13 @@ def describe(row: Row) -> tuple[Kind, str, str]:
     name = row.cls.__name__
     if row.cls is AccumulateGrad:
         return "leaf", name, ""
-    operation = row.cls.operation
+    operation = row.cls._operation
     return "operation", name, row.op or (name.removesuffix("Backward") if operation is None else operation.name)
 
 
 def types_of(row: Row) -> list[TensorType]:
     """The types of a row's outputs."""
-    several = row.cls is not None and row.cls.multiple
+    several = row.cls is not None and row.cls._multiple
     return [_type(like) for like in (row.like if several else [row.like])]
 
 
