@@ -83,7 +83,8 @@ class _Builder:
         )  # fmt: skip
 
     def _names(self, row: Row, nr: int) -> tuple[str, ...]:
-        return tuple(self.tape.names.get((row.number, nr), ())) or self.static.get((row.number, nr), ())
+        place = row.number, nr
+        return tuple(self.tape.names.get(place, ())) or self.static.get(place, ()) or tuple(self.tape.borrowed.get(place, ()))
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""

@@ -103,8 +103,12 @@ class Tape:
         self.calls = 0
         self.held: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         """Of tensors that are leaves or inputs, by id: the tensor and its key."""
+        self.windows: dict[int, tuple[weakref.ref[Tensor], list[int]]] = {}
+        """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
         self.names: dict[tuple[int, int], list[str]] = {}
         """The variables of each output, by its row's number and its own, the first one first."""
+        self.borrowed: dict[tuple[int, int], list[str]] = {}
+        """The variables of what an input is a view of, likewise."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.passes: list[PassRow] = []
@@ -118,6 +122,7 @@ class Tape:
         """A tape that goes on from here by itself, in this thread."""
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
+        other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         return other
 
@@ -262,7 +267,21 @@ class Tape:
         ref = weakref.ref(tensor)
         self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw))
         self.held[id(tensor)] = ref, key
+        base = tensor._base
+        if base is not None and base._edge is None:
+            self.windows.setdefault(id(base), (weakref.ref(base), []))[1].append(self.count)
         return key
+
+    def note(self, tensor: Tensor, path: str) -> Output | None:
+        """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
+        ref, numbers = self.windows.get(id(tensor), (None, ()))
+        if ref is not None and ref() is tensor:
+            for number in numbers:
+                _add(self.borrowed, (number, 0), path)
+        output = self.output(tensor)
+        if output is not None:
+            _add(self.names, (self.rows[key_of(output)].number, number_of(output)), path)
+        return output
 
     def meet(self, node: Node) -> None:
         """Add rows for nodes that no event told of: leaves, and what was made before the recorder began."""
@@ -346,6 +365,11 @@ class Tape:
         self.held = {name: held for name, held in self.held.items() if held[1] in keep}
         numbers = {row.number for row in self.rows.values()}
         self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
+        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] in numbers}
+        self.windows = {
+            name: (ref, [number for number in views if number in numbers])
+            for name, (ref, views) in self.windows.items() if ref() is not None
+        }  # fmt: skip
         self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
         self.limit = max(LIMIT, 2 * len(self.rows))
         self.forget_calls()
@@ -356,6 +380,12 @@ class Tape:
         older, newer = self.passes[: -CALLS // 10], self.passes[-CALLS // 10 :]
         self.passes = [p for p in older if id(p) in makers or p in self.running.passes] + newer
         self.most_calls = max(CALLS, 2 * len(self.passes))
+
+
+def _add(names: dict[tuple[int, int], list[str]], place: tuple[int, int], name: str) -> None:
+    known = names.setdefault(place, [])
+    if name not in known:
+        known.append(name)
 
 
 def _is_number(tensor: Tensor) -> bool:

@@ -142,7 +142,7 @@ def _root_edge(root: Any) -> Edge | None:
 def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
     if isinstance(root, Tensor):
         return root._raw.shape, root._raw.dtype
-    return shape_dtype(edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like)
+    return shape_dtype(_like_at(edge))
 
 
 # ---------------------------------------------------------------- one call
@@ -272,7 +272,10 @@ class Pass:
                 if plain:
                     like = target._like
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                        g = fit(g, like[edge[1]] if target._multiple else like, node)
+                        try:
+                            g = fit(g, like[edge[1]] if target._multiple else like)
+                        except Misfit as misfit:
+                            raise _invalid(node, grads, misfit) from None
                 if target._multiple:
                     self._deliver(target, edge[1], g)
                     continue
@@ -343,7 +346,7 @@ class Pass:
                 self.found[place] = g
             return
         if not self.recorded:
-            g = fit(g, leaf._like, leaf)
+            g = fit(g, leaf._like)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
             g = self._unwrap(_pre_hooks(extra, [self._wrap(g)])[0])
@@ -378,13 +381,13 @@ class Pass:
             _check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
-        return [
-            None if g is None or e is None else self._fit(g, e, node) for e, g in zip(node._edges, grads, strict=False)
-        ]
-
-    def _fit(self, g: Any, edge: Edge, node: Node) -> Any:
-        like = edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
-        return fit_recorded(g, like, node) if self.recorded else fit(g, like, node)
+        fitting = fit_recorded if self.recorded else fit
+        try:
+            return [
+                None if g is None or e is None else fitting(g, _like_at(e)) for e, g in zip(node._edges, grads, strict=False)
+            ]
+        except Misfit as misfit:
+            raise _invalid(node, grads, misfit) from None
 
     def _capture(self, node: Node, g: Any) -> Any:
         """Keep the gradient of an input that is no leaf; tensor hooks come first."""
@@ -486,12 +489,21 @@ def _print_anomaly(node: Node) -> None:
 # ---------------------------------------------------------------- gradients that do not fit yet
 
 
-def fit(g: Any, like: Any, node: Node) -> Any:
+class Misfit(RuntimeError):
+    """The shape of a gradient, and that of the tensor to which it cannot belong."""
+
+
+def _like_at(edge: Edge) -> Any:
+    """What a gradient that goes along `edge` must look like."""
+    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
+
+
+def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
-            raise _invalid(node, g.shape, shape)
+            raise Misfit(g.shape, shape)
         g = sum_to(g, shape)
     if g.dtype != kind:
         if dtypes.CATEGORY[g.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
@@ -509,12 +521,12 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return general.kernels().sum(g, axes, False).reshape(shape)
 
 
-def fit_recorded(g: Tensor, like: Any, node: Node) -> Tensor:
+def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations."""
     shape, kind = shape_dtype(like)
     if g._raw.shape != shape:
         if not _broadcasts(shape, g._raw.shape):
-            raise _invalid(node, g._raw.shape, shape)
+            raise Misfit(g._raw.shape, shape)
         g = operations.sum_to_size(g, shape)
     if g._raw.dtype != kind:
         if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
@@ -529,11 +541,18 @@ def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
     return all(n in (1, m) for n, m in zip(reversed(small), reversed(big), strict=False))
 
 
-def _invalid(node: Node, got: tuple[int, ...], wanted: tuple[int, ...]) -> RuntimeError:
-    index = next((i for i, e in enumerate(node._edges) if e is not None), 0)
+def _invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
+    """PyTorch's sentence for a gradient of the wrong shape, with the number of its edge."""
+    got, wanted = misfit.args
+    shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
+    pairs = enumerate(zip(node._edges, shapes, strict=False))
+    index = next(
+        i for i, (e, shape) in pairs
+        if e is not None and shape == got and not _broadcasts(shape_dtype(_like_at(e))[0], got)
+    )  # fmt: skip
     return RuntimeError(
-        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape compatible "
-        f"with {list(wanted)}"
+        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"compatible with {list(wanted)}"
     )
 
 
