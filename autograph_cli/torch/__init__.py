@@ -50,8 +50,7 @@ for _name in _OPERATIONS:
 for _name, _method in registry.methods.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
-for _public in (Tensor, Size, dtype, device):
-    _public.__module__ = "torch"
+Size.__module__ = "torch"
 
 from . import accelerator, autograd, backends, cuda, nn, random, version
 from ._ops.conversion import UntypedStorage
