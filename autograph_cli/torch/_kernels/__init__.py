@@ -16,10 +16,12 @@ from .neural import Neural
 from .normalization import Normalization
 from .pointwise import Pointwise
 from .pooling import Pooling
+from .recurrent import Recurrent
 from .reduction import Reduction
 
 
-class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling):
+class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
+              Recurrent):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:
