@@ -113,7 +113,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return input.relu_() if inplace else _relu(input)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  # noqa: F811
     """log(1 + exp(beta x)) / beta, and x itself past the threshold."""
     return _softplus(input, beta, threshold)
 
