@@ -41,8 +41,8 @@ from ._ops import legacy as _legacy
 
 _OPERATIONS = (
     "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "random", "protocols", "operators",
+    "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling", "normalization",
+    "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols", "operators",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

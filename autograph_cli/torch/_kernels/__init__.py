@@ -8,18 +8,22 @@ import numpy as np
 
 from .activation import Activation
 from .convolution import Convolution
+from .distances import Distances
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
+from .losses import Losses
 from .movement import Movement
 from .neural import Neural
 from .normalization import Normalization
 from .pointwise import Pointwise
 from .pooling import Pooling
+from .recurrent import Recurrent
 from .reduction import Reduction
 
 
-class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling):
+class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
+              Losses, Distances, Recurrent):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:
