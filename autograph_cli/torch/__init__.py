@@ -53,7 +53,7 @@ Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr
 for _public in (Tensor, Size, dtype, device):
     _public.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, nn, random, version
+from . import accelerator, autograd, backends, cuda, nn, optim, random, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
