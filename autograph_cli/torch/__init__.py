@@ -40,7 +40,7 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
     "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
     "padding", "complexes", "random", "protocols", "operators",
 )  # fmt: skip
