@@ -40,9 +40,10 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling", "normalization",
-    "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols", "operators",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling",
+    "normalization", "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols",
+    "operators",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
