@@ -43,7 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling",
     "normalization", "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols",
-    "operators",
+    "operators", "special",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -53,7 +53,11 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
+<<<<<<< HEAD
 from . import accelerator, autograd, backends, cuda, nn, optim, random, version
+=======
+from . import accelerator, autograd, backends, cuda, nn, random, special, version
+>>>>>>> d68d251c0d51fa0b0944f7599dafc5133c1918ff
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (

@@ -20,22 +20,13 @@ x.logaddexp2(w)
 x.fmax(w)
 x.fmin(w)
 x.copysign(w)
-x.xlogy(w*w)
 x.dist(w.expand(2,3))
 x.heaviside(w.detach())
-x.erf()
-x.erfc()
-(x/3).erfinv()
-x.logit()
-(x/5).logit(0.1)
-x.sinc()
 x.clamp(w*0,w)
 x.clip(0,1)
 x.nan_to_num()
 x.deg2rad()
 x.rad2deg()
-(x*x).lgamma()
-(x*x+1).digamma()
 torch.linalg.norm(x)
 torch.linalg.vector_norm(x,3)
 x.aminmax()
@@ -141,7 +132,11 @@ def assert_alike(got, want, what):
 
 @pytest.mark.parametrize("code", [c for c in RECORDED if c not in MISSING])
 def test_expression_gives_what_pytorch_gives(code):
-    want, got = RECORDED[code], observe(torch, code)
+    assert_same(observe(torch, code), RECORDED[code])
+
+
+def assert_same(got, want):
+    """The same graphs and errors, close values and gradients."""
     for key in ("graph", "graphs", "error"):
         assert got.get(key) == want.get(key), key
     assert_alike(got["value"], want["value"], "value")
