@@ -53,11 +53,7 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-<<<<<<< HEAD
-from . import accelerator, autograd, backends, cuda, nn, optim, random, version
-=======
-from . import accelerator, autograd, backends, cuda, nn, random, special, version
->>>>>>> d68d251c0d51fa0b0944f7599dafc5133c1918ff
+from . import accelerator, autograd, backends, cuda, nn, optim, random, special, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
