@@ -49,7 +49,7 @@ class Drawing:
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
-@click.option("--engine", help="The layout program: graphviz-pure, which is built in, or dot, if it is installed.")
+@click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
 @click.pass_context
 def render(
     ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,

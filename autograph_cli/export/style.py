@@ -9,7 +9,7 @@ Style = Literal["input", "leaf", "operation", "derivative", "result"]
 
 FONT = "Helvetica"
 INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
-TITLE, SUBTITLE, SMALL, EDGE = 12, 9, 10, 9
+TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
 
 # Fills differ in lightness; border colours are from a palette made for colour-blind eyes.
