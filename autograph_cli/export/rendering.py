@@ -12,7 +12,7 @@ from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, Step, backward, double_backward, forward
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
 
 LARGEST = 20_000
 """Boxes up to which a picture is drawn at all."""
@@ -94,13 +94,15 @@ def render(
     *,
     roots: Iterable[str] | None = None,
     order: int = 2,
+    part: Slice | None = None,
     engine: str | None = None,
     title: str = "",
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
-    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows.
-    Raises `GraphError` for an unknown root, and `ExportError` for all that stands in the way of a picture.
+    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
+    `part` what of the view is shown. Raises `GraphError` for an unknown name, and `ExportError` for all that stands
+    in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
@@ -113,8 +115,11 @@ def render(
     if engine is not None:
         find_engine(engine)
     graph = _graph_of(source, view)
-    part = VIEWS[view](graph, None if roots is None else tuple(roots), order)
-    return FORMATS[format].make(Job(part, view, title, engine))
+    shown = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    if part:
+        whole, shown = len(shown), part.of(shown)
+        title = f"{title} · {part.words()} ({len(shown)} of {whole} nodes)".removeprefix(" · ")
+    return FORMATS[format].make(Job(shown, view, title, engine))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

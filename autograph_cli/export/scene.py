@@ -9,6 +9,7 @@ from autograph_cli.export.ranks import heights
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
 
 LEGEND: dict[Style, str] = {
@@ -17,6 +18,7 @@ LEGEND: dict[Style, str] = {
     "derivative": "derivative",
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
+    "cut": "left out from here",
 }
 LONGEST_LABEL = 44
 FAR = 4
@@ -188,10 +190,12 @@ class _Builder:
         subtitle = short(", ".join(parts))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
-            of = f"∂ {parent.op or parent.name}"
+            of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = node.op or node.name if self.data else node.name
-        style: Style = "derivative" if node.order else "operation"
+        style: Style = "cut" if node.op == CUT else "derivative" if node.order else "operation"
+        if style == "cut":
+            title = f"{CUT} {node.name}" if not self.data or not subtitle else CUT
         return Box(key, style, short(title), subtitle, tooltip, self.band[node.id])
 
     def _pill(self, node: Node, nr: int) -> None:

@@ -113,6 +113,8 @@ def _shape(style: Style, place: Place) -> str:
     paint = f'fill="{look["fillcolor"]}" stroke="{look["color"]}"'
     if "penwidth" in look:
         paint += f' stroke-width="{look["penwidth"]}"'
+    if "dashed" in look["style"]:
+        paint += ' stroke-dasharray="4,3"'
     if place.round:
         radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
         return f'<ellipse cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}/>'

@@ -50,8 +50,7 @@ for _name in _OPERATIONS:
 for _name, _method in registry.methods.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
-for _public in (Tensor, Size, dtype, device):
-    _public.__module__ = "torch"
+Size.__module__ = "torch"
 
 from . import accelerator, autograd, backends, cuda, nn, random, version
 from ._ops.conversion import UntypedStorage
@@ -64,6 +63,7 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
