@@ -15,6 +15,7 @@ from autograph_cli.graph.records import (
     TensorType,
     Trace,
 )
+from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.text import to_text
 from autograph_cli.graph.trace_json import from_json, graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
@@ -30,6 +31,7 @@ __all__ = [
     "Pass",
     "Root",
     "Saved",
+    "Slice",
     "Source",
     "Step",
     "TensorType",
