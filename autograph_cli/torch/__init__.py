@@ -42,7 +42,8 @@ from ._ops import legacy as _legacy
 _OPERATIONS = (
     "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
     "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling", "normalization",
-    "padding", "distances", "classification", "complexes", "random", "protocols", "operators",
+    "padding", "distances", "classification", "sampling", "embedding", "dropout", "attention", "complexes", "random",
+    "protocols", "operators",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

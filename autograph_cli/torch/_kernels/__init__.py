@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .activation import Activation
+from .attention import Attention
 from .convolution import Convolution
 from .distances import Distances
+from .embedding import Embedding
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
@@ -19,10 +21,11 @@ from .normalization import Normalization
 from .pointwise import Pointwise
 from .pooling import Pooling
 from .reduction import Reduction
+from .sampling import Sampling
 
 
 class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-              Losses, Distances):  # fmt: skip
+              Losses, Distances, Sampling, Embedding, Attention):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:
