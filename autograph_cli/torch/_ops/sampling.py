@@ -132,6 +132,14 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 # ---------------------------------------------------------------- grids
 
+_INTERPOLATION = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_PADDING = {"zeros": 0, "border": 1, "reflection": 2}
+
+def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
+    """The three gradients; the image has none where the gradient of the grid does not depend on it."""
+    outer, image, places = results
+    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, places
+
 
 def _grid_sampler(dims: int) -> Any:
     name, node = f"grid_sampler_{dims}d", f"GridSampler{dims}D"
@@ -145,8 +153,9 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}_backward(Tensor grad_output, Tensor input, Tensor grid, {arguments}, bool[2] output_mask) -> (Tensor, Tensor)",
         "grid_sampler_backward", node=f"{node}BackwardBackward0",
         joint={("grad_output", "input", "grid"): lambda f, grads, grad_output, input, grid, interpolation_mode, padding_mode,
-               align_corners: getattr(f, f"{name}_twice")(
-                   grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners)},
+               align_corners: sampled_twice(getattr(f, f"{name}_twice")(
+                   grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners), grads[1],
+                   interpolation_mode)},
     )  # fmt: skip
     tensors = ("by_input", "by_grid", "grad_output", "input", "grid")
     operation(
@@ -179,8 +188,6 @@ def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
 
 
 operations.affine_base = affine_base
-_INTERPOLATION = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-_PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def _check_grid(input: Tensor, grid: Tensor) -> None:
