@@ -126,7 +126,7 @@ class Losses:
 
     def _margins(self, a: Any, target: Any, margin: Any) -> tuple[Any, Any, Any]:
         """How far each class comes closer to the target's than the margin, 0 for the target itself."""
-        rows = a.reshape(-1, a.shape[-1])
+        rows = a.reshape(-1, a.shape[-1] if a.ndim else 1)
         places = target.reshape(-1, 1)
         if places.size and (places.min() < 0 or places.max() >= rows.shape[1]):
             raise RuntimeError("target out of range")
@@ -148,7 +148,7 @@ class Losses:
         slope = slope if weight is None else slope * weight[places]
         slope = slope / self.number(rows.shape[1], a)
         self.xp.put_along_axis(slope, places, -self.xp.add.reduce(slope, axis=1, keepdims=True), 1)
-        return self._each_row(grad, slope, reduction).reshape(a.shape)
+        return self._each_row(grad, slope, reduction).reshape(a.shape)[()]
 
     def _each_row(self, grad: Any, slope: Any, reduction: int) -> Any:
         share = grad / self.number(slope.shape[0], grad) if reduction == MEAN else grad
@@ -156,7 +156,8 @@ class Losses:
 
     def _label_sets(self, a: Any, target: Any) -> tuple[Any, Any, Any]:
         """Rows, the labels up to the first -1 (0 after it) with their mask, and which classes are labels."""
-        rows, labels = a.reshape(-1, a.shape[-1]), target.reshape(-1, a.shape[-1])
+        n = a.shape[-1] if a.ndim else 1
+        rows, labels = a.reshape(-1, n), target.reshape(-1, n)
         if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
             raise RuntimeError("argument #2 'target' is out of range")
         valid = self.xp.logical_and.accumulate(labels >= 0, axis=1)
@@ -175,7 +176,7 @@ class Losses:
     def multilabel_margin_loss_forward(self, a: Any, target: Any, reduction: int) -> Any:
         rows, _, is_target, distance = self._label_margins(a, target)
         each = self.xp.add.reduce(distance, axis=(1, 2)) / self.number(max(rows.shape[1], 1), a)
-        return self.reduced(each if a.ndim > 1 else each[0], reduction), is_target.reshape(target.shape)
+        return self.reduced(each if a.ndim > 1 else each[0], reduction), is_target.reshape(target.shape)[()]
 
     def multilabel_margin_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int, is_target: Any) -> Any:
         rows, labels, _, distance = self._label_margins(a, target)
@@ -183,7 +184,7 @@ class Losses:
         slope = self.xp.add.reduce(step, axis=1)
         lines = self.xp.broadcast_to(self.xp.arange(rows.shape[0])[:, None], labels.shape)
         self.xp.subtract.at(slope, (lines, labels), self.xp.add.reduce(step, axis=2))
-        return self._each_row(grad, slope, reduction).reshape(a.shape)
+        return self._each_row(grad, slope, reduction).reshape(a.shape)[()]
 
     # ---------------------------------------------------------------- sequences
 

@@ -64,7 +64,7 @@ operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
     "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)", node="NotImplemented",
     grad_output=refuse("_ctc_loss_backward"), log_probs=refuse("_ctc_loss_backward"),
-    neg_log_likelihood=refuse("_ctc_loss_backward"), log_alpha=refuse("_ctc_loss_backward"),
+    neg_log_likelihood=refuse("_ctc_loss_backward"),
 )  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
 def _check_margin(kind: str, input: Tensor, target: Tensor) -> None:
     shape = input._raw.shape
-    if not (len(shape) <= 2 and shape[-1:] != (0,) and len(shape) > 0):
+    if not (len(shape) <= 2 and shape[-1:] != (0,)):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )

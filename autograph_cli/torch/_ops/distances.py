@@ -54,9 +54,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}"
         )
     x1, x2 = views.broadcast_tensors(*(x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2)))
-    d = (dims.wrap(dim, x1.ndim),)
+    d = (dims.wrap(dim, x1.ndim),) if x1.ndim else None
     unit1, unit2 = (arithmetic.true_divide(x, _length(x, d, eps)) for x in (x1, x2))
-    return reductions.sum(arithmetic.mul(unit1, unit2), d)
+    return reductions.sum(arithmetic.mul(unit1, unit2), () if d is None else d)
 
 
 def _length(x: Tensor, d: Any, eps: float) -> Tensor:
@@ -124,8 +124,9 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     squares = [operations.add_Scalar(reductions.sum(x * x, d), EPSILON) for x in (input1, input2)]
     cosine = arithmetic.true_divide(product, operations.sqrt(squares[0] * squares[1]))
     zeros = operations.zeros_like(cosine.detach())
+    close = number_minus(1, cosine)
     apart = operations.clamp_min(operations.sub_Scalar(cosine, margin), 0)
-    losses = operations.where(target == 1, number_minus(1, cosine), zeros) + operations.where(target == -1, apart, zeros)
+    losses = operations.where(target == 1, close, zeros) + operations.where(target == -1, apart, zeros)
     return reduced(losses, name)
 
 
@@ -163,4 +164,4 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = arithmetic.minimum(far, distance(positive, negative))
-    return reduced(operations.clamp_min(near - far + margin, 0), reduction)
+    return reduced(operations.clamp_min(near + margin - far, 0), reduction)

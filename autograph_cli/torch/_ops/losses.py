@@ -48,7 +48,7 @@ def target_gradient(f: Any, grad: Any, x: Any, weight: Any, pos_weight: Any, red
     if pos_weight is None:
         result = f.neg(x) * grad
     else:
-        result = f.sub(f.log_sigmoid_forward(f.neg(x))[0], pos_weight * f.log_sigmoid_forward(x)[0]) * grad
+        result = f.sub(f.log_sigmoid_forward(f.neg(x))[0], f.log_sigmoid_forward(x)[0] * pos_weight) * grad
     result = result if weight is None else result * weight
     return mean_scaled(f, result, x.shape, reduction)
 
@@ -310,9 +310,11 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
             "the next major release.", UserWarning, stacklevel=2,
         )  # fmt: skip
     if log_target:
-        losses = operations.exp(target) * arithmetic.sub(target, input)
+        difference = arithmetic.sub(target, input)
+        losses = operations.exp(target) * difference
     else:
-        losses = arithmetic.sub(operations.xlogy(target, target), target * input)
+        product = target * input
+        losses = arithmetic.sub(operations.xlogy(target, target), product)
     if reduction == "batchmean":
         total = reductions.sum(losses)
         return total / input._raw.shape[0] if input.ndim else total
@@ -326,7 +328,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if log_input:
-        losses = arithmetic.sub(operations.exp(input), target * input)
+        product = target * input
+        losses = arithmetic.sub(operations.exp(input), product)
     else:
         losses = arithmetic.sub(input, target * operations.log(operations.add_Scalar(input, eps)))
     if full:
