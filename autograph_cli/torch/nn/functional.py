@@ -8,6 +8,7 @@ from typing import Any
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as _softplus
+from .._ops.attention import bilinear, scaled_dot_product_attention
 from .._ops.classification import (
     cross_entropy,
     ctc_loss,
@@ -36,6 +37,15 @@ from .._ops.distances import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from .._ops.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from .._ops.embedding import embedding, embedding_bag, one_hot
 from .._ops.functions import relu as _relu
 from .._ops.functions import sigmoid, tanh
 from .._ops.linear import addmm_, matmul
@@ -104,6 +114,17 @@ from .._ops.pooling import (
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
+)
+from .._ops.sampling import (
+    affine_grid,
+    channel_shuffle,
+    grid_sample,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
 )
 from .._ops.views import t_op as _t
 
