@@ -9,6 +9,7 @@ import numpy as np
 from .activation import Activation
 from .bessel import Bessel
 from .convolution import Convolution
+from .fourier import Fourier
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
@@ -24,7 +25,7 @@ from .special import Special
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Special, Bessel, Polynomials,
+    Special, Bessel, Polynomials, Fourier,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
