@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.record.sites import PASS, USER, Site, kind_of, kinds
+from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import _numbers
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
@@ -238,6 +238,8 @@ class Tape:
                 return code, frame.f_lasti
             if kind == PASS and passes and passes[-1].site is not None:
                 return passes[-1].site
+            if kind == RUNNER:
+                break
             frame = frame.f_back  # type: ignore[assignment]
         return None, 0
 
