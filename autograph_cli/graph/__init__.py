@@ -1,4 +1,4 @@
-"""The recorded graph as plain data: records, their checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
+"""The recorded graph as plain data: records, checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
 
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError

@@ -1,7 +1,7 @@
 """Finds for every node of one graph its like in another: by structure, whatever its number, place or name.
 
 Names of leaves and inputs that both graphs know come first. Then hashes of all that a node hangs on, and of all that
-hangs on it, find what an edit left as it was; derivatives are looked for among those of the same operation. What is left
+hangs on it, find what an edit left as it was; derivatives are looked for among those of the same operation. The rest
 grows out from its matched neighbours, and is at last aligned in order of creation.
 """
 

@@ -106,13 +106,22 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     if old.steps != new.steps:
         others.append(f"the script made {new.steps} step{'s' * (new.steps != 1)}, not {old.steps}")
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
-    others += [f"{title} is gone" for title in mine if title not in theirs]
-    others += [f"{title} is new" for title in theirs if title not in mine]
+    pairs = _pairs(list(mine), list(theirs))
+    others += [f"{title} is gone" for title in mine if title not in pairs]
+    others += [f"{title} is new" for title in theirs if title not in pairs.values()]
     for extra in EXTRAS:
         if extra in old.holds and extra in new.holds:
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
-    compared = tuple((title, diff(graph, theirs[title], parts)) for title, graph in mine.items() if title in theirs)
+    compared = tuple((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
     return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+
+
+def _pairs(old: list[str], new: list[str]) -> dict[str, str]:
+    """The sections to be compared, by title; last steps with other numbers are one another's, view by view."""
+    pairs = {title: title for title in old if title in new}
+    left, right = ([title for title in titles if title not in pairs] for titles in (old, new))
+    views = [[title.partition(", ")[2] for title in titles] for titles in (left, right)]
+    return pairs | (dict(zip(left, right, strict=True)) if views[0] == views[1] else {})
 
 
 def _body(graph: Graph, holds: Sequence[str]) -> list[str]:

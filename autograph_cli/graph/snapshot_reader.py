@@ -263,10 +263,9 @@ class _GraphReader:
         name = {"leaf": "AccumulateGrad", "input": "Input"}.get(kind, "")
         op = ""
         if kind == "operation":
-            cursor.need(" =")
-            if not cursor.text.startswith("  ", cursor.at) and cursor.has(" "):
-                op = cursor.take(_WORD, "the operation")[0]
-                raw.args = cursor.refs()
+            cursor.need(" = ")
+            op = cursor.take(_WORD, "the operation")[0]
+            raw.args = cursor.refs() if cursor.text.startswith("(", cursor.at) else []
             if cursor.has("  grad_fn "):
                 name = cursor.take(_WORD, "the grad_fn")[0]
                 raw.next = cursor.refs()

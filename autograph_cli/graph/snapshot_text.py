@@ -84,17 +84,14 @@ def _refs(edges: Sequence[Edge | None], labels: Labels) -> str:
 
 
 def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[str]) -> str:
-    kinds = [shown_type(output.type, parts) for output in node.outputs]
-    head = ", ".join([f"{label}: {kind}" if kind else label for label, kind in zip(labels[node.id], kinds, strict=True)])
+    typed = zip(labels[node.id], [shown_type(output.type, parts) for output in node.outputs], strict=True)
+    head = ", ".join([f"{label}: {kind}" if kind else label for label, kind in typed])
     if node.kind != "operation":
         text = f"{node.kind} {head}"
     else:
-        text = f"{head} ="
-        if node.op and (node.args or not node.next):
-            text += f" {visible(node.op)}({_refs(node.args, labels)})"
+        inputs = f"({_refs(node.args, labels)})" if node.args or not node.next else ""
+        text = f"{head} = {visible(node.op or node.name)}{inputs}"
         text += f"  grad_fn {visible(node.name)}({_refs(node.next, labels)})" if node.next else ""
-        if not node.next and not node.op:
-            text += f" {visible(node.name)}()"
     if node.parent is not None:
         text += f"  of {labels[node.parent][0] if labels[node.parent] else '_'}"
     if node.pass_id is not None and calls:
