@@ -43,7 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling",
     "normalization", "padding", "distances", "classification", "sampling", "embedding", "dropout", "attention",
-    "complexes", "random", "recurrent", "weights", "recurrent", "protocols", "operators", "special",
+    "complexes", "random", "recurrent", "weights", "protocols", "operators", "special",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
