@@ -7,7 +7,7 @@ from typing import Any
 
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
-from .._ops.activations import softplus_op as _softplus
+from .._ops.activations import softplus_op as softplus
 from .._ops.attention import bilinear, scaled_dot_product_attention
 from .._ops.classification import (
     cross_entropy,
@@ -48,7 +48,7 @@ from .._ops.dropout import (
 from .._ops.embedding import embedding, embedding_bag, one_hot
 from .._ops.functions import relu as _relu
 from .._ops.functions import sigmoid, tanh
-from .._ops.linear import addmm_, matmul
+from .._ops.linear import linear
 from .._ops.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -126,7 +126,6 @@ from .._ops.sampling import (
     upsample_bilinear,
     upsample_nearest,
 )
-from .._ops.views import t_op as _t
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -156,14 +155,6 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
-
-
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight.T + bias, composed as PyTorch composes it."""
-    if bias is not None and input.ndim == 2:
-        return addmm_(bias, input, _t(weight))
-    product = matmul(input, _t(weight))
-    return product if bias is None else product + bias
 
 
 def __getattr__(name: str) -> Any:
