@@ -43,6 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
     "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
     "padding", "complexes", "random", "protocols", "operators", "special", "fft",
+    "products", "einsum", "distances",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -53,7 +54,7 @@ Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr
 for _public in (Tensor, Size, dtype, device):
     _public.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, fft, nn, random, special, version
+from . import accelerator, autograd, backends, cuda, fft, linalg, nn, random, special, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
