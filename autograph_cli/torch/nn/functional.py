@@ -61,6 +61,7 @@ from .._ops.losses import (
     smooth_l1_loss,
     soft_margin_loss,
 )
+from .._ops.multihead import multi_head_attention_forward
 from .._ops.nonlinear import (
     celu,
     elu,
