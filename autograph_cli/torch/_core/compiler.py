@@ -209,7 +209,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         lines += ["    made._counter = [0]"]
     lines += [
         "    node = NODE()",
-        f"    node._edges = ({', '.join(edges)},)",
+        f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
         f"    node._like = {_like(op)}",
         "    node._seq = next_sequence_nr()",
@@ -222,6 +222,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         "    return made",
     ]
     return lines
+
+
+def _edges(op: Operation, edges: list[str]) -> str:
+    every = f"({', '.join(edges)},)"
+    # PyTorch's node for a derivative that does not exist has only the edges that need one.
+    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
 
 
 def _like(op: Operation) -> str:
