@@ -13,7 +13,10 @@ from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
 VIEWS = ("forward", "backward", "double-backward")
-SUFFIXES = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt", "json": ".json"}
+SUFFIXES = {
+    "svg": ".svg", "png": ".png", "pdf": ".pdf", "dot": ".dot", "mermaid": ".mmd", "graphml": ".graphml",
+    "text": ".txt", "json": ".json",
+}  # fmt: skip
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 

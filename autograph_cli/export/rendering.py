@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
+from autograph_cli.export.mermaid import to_mermaid
+from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
@@ -81,7 +84,12 @@ def _png(job: Job) -> bytes:
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", "image/svg+xml", _svg),
     "png": Format(".png", "image/png", _png),
+    "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
+    "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene()).encode()),
+    "graphml": Format(
+        ".graphml", "application/graphml+xml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()
+    ),
     "text": Format(".txt", "text/plain", lambda job: job.graph.to_text().encode(errors="backslashreplace")),
     "json": Format(".json", "application/json", lambda job: job.graph.to_json().encode()),
 }
@@ -126,3 +134,12 @@ def _graph_of(source: Graph | Step, view: str) -> Graph:
     if isinstance(source, Graph):
         return source
     return source.double if view == "double-backward" and source.double else source.graph
+
+
+def notebook_svg(graph: Graph) -> str | None:
+    """The picture of a graph in a notebook: a view as it is, a whole graph as its forward view; None if it is empty."""
+    data = any(node.args for node in graph)
+    shown = forward(graph) if data else graph
+    if not shown.nodes or len(shown) > LARGEST:
+        return None
+    return to_svg(place(build(shown, "", data=data)))

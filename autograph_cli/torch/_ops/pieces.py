@@ -342,7 +342,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return make(np.empty(0, input._raw.dtype))
     places = np.indices((input._raw.size,) * r)
-    pairs = zip(places[:-1], places[1:], strict=True)
+    pairs = itertools.pairwise(places)
     mask = np.ones(places.shape[1:], bool)
     for a, b in pairs:
         mask &= a <= b if with_replacement else a < b
