@@ -134,11 +134,6 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return input.relu_() if inplace else _relu(input)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  # noqa: F811
-    """log(1 + exp(beta x)) / beta, and x itself past the threshold."""
-    return _softplus(input, beta, threshold)
-
-
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along `dim`."""
     return _softmax(input, _implicit(input) if dim is None else dim, dtype)
