@@ -83,7 +83,8 @@ class _Builder:
         )  # fmt: skip
 
     def _names(self, row: Row, nr: int) -> tuple[str, ...]:
-        return tuple(self.tape.names.get((row.number, nr), ())) or self.static.get((row.number, nr), ())
+        place = row.number, nr
+        return tuple(self.tape.names.get(place, ())) or self.static.get(place, ()) or tuple(self.tape.borrowed.get(place, ()))
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
@@ -119,13 +120,13 @@ def describe(row: Row) -> tuple[Kind, str, str]:
     name = row.cls.__name__
     if row.cls is AccumulateGrad:
         return "leaf", name, ""
-    operation = row.cls.operation
+    operation = row.cls._operation
     return "operation", name, row.op or (name.removesuffix("Backward") if operation is None else operation.name)
 
 
 def types_of(row: Row) -> list[TensorType]:
     """The types of a row's outputs."""
-    several = row.cls is not None and row.cls.multiple
+    several = row.cls is not None and row.cls._multiple
     return [_type(like) for like in (row.like if several else [row.like])]
 
 

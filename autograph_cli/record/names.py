@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from autograph_cli.record.sites import USER, kind_of
-from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.record.tape import Output, Tape
 from autograph_cli.torch._core.tensor import Tensor
 
 _OPAQUE = (
@@ -44,13 +44,8 @@ def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]]) -> list[tuple[str, Out
         for name, value in list(space.items()):
             if not name.startswith(("_", ".")):
                 for path, tensor in tensors_in(name, value):
-                    output = tape.output(tensor)
-                    if output is None:
-                        continue
-                    known = tape.names.setdefault((tape.rows[key_of(output)].number, number_of(output)), [])
-                    if path not in known:
-                        known.append(path)
-                    if path is name:
+                    output = tape.note(tensor, path)
+                    if path is name and output is not None:
                         variables.append((name, output))
     return variables
 

@@ -28,7 +28,7 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     for row in reversed(rows):
         if row.number not in tape.saved:
             node = row.ref()
-            if isinstance(node, Node) and node.saved:
+            if isinstance(node, Node) and node._saved:
                 tape.saved[row.number] = tuple([_kept(*item, storages, start) for item in _items(node)])
 
 
@@ -47,14 +47,14 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(_saved_attribute, cls.saved_names))
+    return tuple(map(_saved_attribute, cls._item_names))
 
 
 def _items(node: Node) -> Iterator[tuple[str, Any]]:
     """What a node keeps, each under PyTorch's name; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
-    items = node.saved or ()
+    items = node._saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
     for label, item in zip(labels, items, strict=False):
         if isinstance(item, (tuple, list)) and any(hasattr(part, "_raw") for part in item):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.record.sites import PASS, USER, Site, kind_of, kinds
+from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import _numbers
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
@@ -103,8 +103,12 @@ class Tape:
         self.calls = 0
         self.held: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         """Of tensors that are leaves or inputs, by id: the tensor and its key."""
+        self.windows: dict[int, tuple[weakref.ref[Tensor], list[int]]] = {}
+        """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
         self.names: dict[tuple[int, int], list[str]] = {}
         """The variables of each output, by its row's number and its own, the first one first."""
+        self.borrowed: dict[tuple[int, int], list[str]] = {}
+        """The variables of what an input is a view of, likewise."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.passes: list[PassRow] = []
@@ -118,6 +122,7 @@ class Tape:
         """A tape that goes on from here by itself, in this thread."""
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
+        other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         return other
 
@@ -140,15 +145,15 @@ class Tape:
         """The output that a root of a backward call is."""
         if isinstance(root, Tensor):
             return self.output(root)
-        if root.node.seq not in self.rows:
+        if root.node._seq not in self.rows:
             self.meet(root.node)
-        return (root.node.seq, root.output_nr) if root.output_nr else root.node.seq
+        return (root.node._seq, root.output_nr) if root.output_nr else root.node._seq
 
     def runs(self, node: Node) -> None:
         """A node is about to run in the innermost call."""
-        if node.seq not in self.rows:
+        if node._seq not in self.rows:
             self.meet(node)
-        self.running.passes[-1].ran.append(node.seq)
+        self.running.passes[-1].ran.append(node._seq)
 
     def ends(self, call: BackwardCall) -> None:
         """The innermost call is over."""
@@ -166,11 +171,11 @@ class Tape:
         """A node was made: the observer's most frequent event."""
         rows = self.rows
         following: list[Output | None] = []
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is None:
                 following.append(None)
                 continue
-            key = edge[0].seq
+            key = edge[0]._seq
             if key not in rows:
                 self.meet(edge[0])
             following.append((key, edge[1]) if edge[1] else key)
@@ -179,8 +184,8 @@ class Tape:
         for x in inputs:
             if isinstance(x, Tensor):
                 edge = x._edge
-                if edge.__class__ is tuple and edge[0].seq in rows:  # what `take` would find, sooner
-                    args.append((edge[0].seq, edge[1]) if edge[1] else edge[0].seq)
+                if edge.__class__ is tuple and edge[0]._seq in rows:  # what `take` would find, sooner
+                    args.append((edge[0]._seq, edge[1]) if edge[1] else edge[0]._seq)
                 else:
                     self.take(x, args)
                 if outputs and x is outputs[0]:
@@ -191,18 +196,18 @@ class Tape:
                         self.take(item, args)
         if not op and outputs:
             edge = outputs[0]._edge
-            if (edge.__class__ is tuple and edge[0] is not node) or (edge is None and 0 in node.differentiable):
+            if (edge.__class__ is tuple and edge[0] is not node) or (edge is None and 0 in node._differentiable):
                 op = self.in_place(node)
                 args = [output for output in following if output is not None]
-        elif op and node.seq in map(key_of, args):  # the tensor has its new history already
+        elif op and node._seq in map(key_of, args):  # the tensor has its new history already
             args = [output for output in following if output is not None]
         passes = self.running.passes
         current = L.current
         code, offset = self.site(passes)
         self.count = number = self.count + 1
-        rows[node.seq] = _row(Row, (
-            number, weakref.ref(node), node.__class__, node.like, tuple(following), tuple(args),
-            None if current is None else current.seq, passes[-1] if passes else None, code, offset, op,
+        rows[node._seq] = _row(Row, (
+            number, weakref.ref(node), node.__class__, node._like, tuple(following), tuple(args),
+            None if current is None else current._seq, passes[-1] if passes else None, code, offset, op,
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
@@ -211,8 +216,8 @@ class Tape:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
-            self.rows.pop(node.seq, None)
-        return "" if node.operation is None else f"{node.operation.name.rstrip('_')}_"
+            self.rows.pop(node._seq, None)
+        return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def site(self, passes: list[PassRow]) -> tuple[CodeType | None, int]:
         """The user's line that is running; inside a backward pass, where that was called."""
@@ -226,6 +231,8 @@ class Tape:
                 return code, frame.f_lasti
             if kind == PASS and passes and passes[-1].site is not None:
                 return passes[-1].site
+            if kind == RUNNER:
+                break
             frame = frame.f_back  # type: ignore[assignment]
         return None, 0
 
@@ -250,7 +257,7 @@ class Tape:
         if edge is None:
             held = self.held.get(id(tensor))
             return held[1] if held is not None and held[0]() is tensor else None
-        key: int = edge[0].seq
+        key: int = edge[0]._seq
         if key not in self.rows:
             self.meet(edge[0])
         return (key, edge[1]) if edge[1] else key
@@ -262,15 +269,29 @@ class Tape:
         ref = weakref.ref(tensor)
         self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw))
         self.held[id(tensor)] = ref, key
+        base = tensor._base
+        if base is not None and base._edge is None:
+            self.windows.setdefault(id(base), (weakref.ref(base), []))[1].append(self.count)
         return key
+
+    def note(self, tensor: Tensor, path: str) -> Output | None:
+        """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
+        ref, numbers = self.windows.get(id(tensor), (None, ()))
+        if ref is not None and ref() is tensor:
+            for number in numbers:
+                _add(self.borrowed, (number, 0), path)
+        output = self.output(tensor)
+        if output is not None:
+            _add(self.names, (self.rows[key_of(output)].number, number_of(output)), path)
+        return output
 
     def meet(self, node: Node) -> None:
         """Add rows for nodes that no event told of: leaves, and what was made before the recorder began."""
-        unseen, stack = {node.seq: node}, [node]
+        unseen, stack = {node._seq: node}, [node]
         while stack:
-            for edge in stack.pop().edges:
-                if edge is not None and edge[0].seq not in self.rows and edge[0].seq not in unseen:
-                    unseen[edge[0].seq] = edge[0]
+            for edge in stack.pop()._edges:
+                if edge is not None and edge[0]._seq not in self.rows and edge[0]._seq not in unseen:
+                    unseen[edge[0]._seq] = edge[0]
                     stack.append(edge[0])
         for key in sorted(unseen):
             self._import(unseen[key])
@@ -280,11 +301,11 @@ class Tape:
             self._leaf(node)
             return
         following = tuple([
-            None if edge is None else (edge[0].seq, edge[1]) if edge[1] else edge[0].seq for edge in node.edges
+            None if edge is None else (edge[0]._seq, edge[1]) if edge[1] else edge[0]._seq for edge in node._edges
         ])  # fmt: skip
         args = tuple([output for output in following if output is not None])
         self.count += 1
-        self.rows[node.seq] = Row(self.count, weakref.ref(node), type(node), node.like, following, args)
+        self.rows[node._seq] = Row(self.count, weakref.ref(node), type(node), node._like, following, args)
 
     def _leaf(self, node: AccumulateGrad) -> None:
         variable = node.variable
@@ -293,13 +314,13 @@ class Tape:
         if known is None or known.cls is None:
             self.count += 1
             passes, current = self.running.passes, L.current
-            made = bool(passes) and current is not None and node.seq > passes[-1].last_key
+            made = bool(passes) and current is not None and node._seq > passes[-1].last_key
             known = Row(
-                self.count, weakref.ref(variable), AccumulateGrad, node.like,
-                parent=current.seq if made and current is not None else None, made_by=passes[-1] if made else None,
+                self.count, weakref.ref(variable), AccumulateGrad, node._like,
+                parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
             )  # fmt: skip
-        self.rows[node.seq] = known
-        self.held[id(variable)] = known.ref, node.seq
+        self.rows[node._seq] = known
+        self.held[id(variable)] = known.ref, node._seq
 
     # -- what there is
 
@@ -346,6 +367,11 @@ class Tape:
         self.held = {name: held for name, held in self.held.items() if held[1] in keep}
         numbers = {row.number for row in self.rows.values()}
         self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
+        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] in numbers}
+        self.windows = {
+            name: (ref, [number for number in views if number in numbers])
+            for name, (ref, views) in self.windows.items() if ref() is not None
+        }  # fmt: skip
         self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
         self.limit = max(LIMIT, 2 * len(self.rows))
         self.forget_calls()
@@ -356,6 +382,12 @@ class Tape:
         older, newer = self.passes[: -CALLS // 10], self.passes[-CALLS // 10 :]
         self.passes = [p for p in older if id(p) in makers or p in self.running.passes] + newer
         self.most_calls = max(CALLS, 2 * len(self.passes))
+
+
+def _add(names: dict[tuple[int, int], list[str]], place: tuple[int, int], name: str) -> None:
+    known = names.setdefault(place, [])
+    if name not in known:
+        known.append(name)
 
 
 def _is_number(tensor: Tensor) -> bool:

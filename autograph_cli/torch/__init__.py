@@ -40,9 +40,10 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "random", "protocols", "operators",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling",
+    "normalization", "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols",
+    "operators", "special",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -50,10 +51,9 @@ for _name in _OPERATIONS:
 for _name, _method in registry.methods.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
-for _public in (Tensor, Size, dtype, device):
-    _public.__module__ = "torch"
+Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, nn, random, version
+from . import accelerator, autograd, backends, cuda, nn, optim, random, special, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -64,6 +64,7 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,

@@ -98,13 +98,13 @@ class Operation:
         members = {
             "__slots__": (),
             "__doc__": f"Backward of {self.identifier}.",
-            "operation": self,
-            "multiple": self.multiple,
-            "frees": any(map(self.is_tensor, names)),
-            "saved_names": names,
-            "saved_edges": tuple(edge.get(n) for n in names),
-            "saved_results": tuple(result.get(n) for n in names),
-            "differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
+            "_operation": self,
+            "_multiple": self.multiple,
+            "_frees": any(map(self.is_tensor, names)),
+            "_item_names": names,
+            "_item_edges": tuple(edge.get(n) for n in names),
+            "_item_results": tuple(result.get(n) for n in names),
+            "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **{_saved_attribute(n): _saved_property(i) for i, n in enumerate(names)},
             **{
                 _saved_attribute(n).replace("_saved", "_raw_saved", 1): _raw_saved_property(i)
@@ -144,9 +144,9 @@ def _saved_property(index: int) -> property:
     from .tensor import Tensor
 
     def get(node: Node) -> Any:
-        if node.saved is None:
+        if node._saved is None:
             raise freed()
-        item = node.saved[index]
+        item = node._saved[index]
         if isinstance(item, Tensor) or hasattr(item, "_counter"):
             return unpack(node, index)
         return item

@@ -1,0 +1,36 @@
+"""`torch.optim`: what changes parameters by their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam, AdamW
+from .adamax import Adamax
+from .asgd import ASGD
+from .nadam import NAdam
+from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
+from .sgd import SGD
+
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"torch.optim.{name} is not available in autograph's engine yet")
