@@ -16,6 +16,7 @@ from autograph_cli.graph.records import (
     TensorType,
     Trace,
 )
+from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
@@ -35,6 +36,7 @@ __all__ = [
     "Root",
     "Saved",
     "Section",
+    "Slice",
     "Snapshot",
     "SnapshotDiff",
     "SnapshotError",

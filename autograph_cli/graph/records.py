@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -154,6 +154,14 @@ class Graph:
         from autograph_cli.graph.trace_json import graph_to_json
 
         return graph_to_json(self)
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
+        return None if pictured_by is None else pictured_by(self)
+
+
+pictured_by: Callable[[Graph], str | None] | None = None
+"""What draws a graph in a notebook; the export room puts it here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def composite(function: bool = True, method: bool = True, out: bool = False, for
     """
 
     def decorate(run: F) -> F:
-        public = _with_out(run) if out else run
+        public = with_out(run) if out else run
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -68,7 +68,9 @@ def composite(function: bool = True, method: bool = True, out: bool = False, for
     return decorate
 
 
-def _with_out(run: Callable[..., Any]) -> Callable[..., Any]:
+def with_out(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with an argument `out=`: results go into given tensors, outside the graph."""
+
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
@@ -111,7 +113,7 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = _with_out(run) if out else run
+        public = with_out(run) if out else run
         for known in (name, *aliases):
             if function:
                 functions[known] = public

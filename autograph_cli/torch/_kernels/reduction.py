@@ -127,3 +127,5 @@ class Reduction:
             return self.xp.add.reduce(size, axis=dim, keepdims=keepdim)
         power = size.dtype.type(ord)
         return self.xp.power(self.xp.add.reduce(self.xp.power(size, power), axis=dim, keepdims=keepdim), 1 / power)
+
+    linalg_vector_norm = vector_norm

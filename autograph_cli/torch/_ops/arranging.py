@@ -8,6 +8,7 @@ from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .results import named_result
 
 flip_op = operation("flip(Tensor self, int[] dims)", self=lambda f, grad, dims: f.flip(grad, dims))
 roll_op = operation(
@@ -120,12 +121,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return diag_embed_op(input, offset, dim1, dim2)
 
 
-def _named(name: str) -> type:
-    from .reductions import _named as named
-
-    return named(name)
-
-
 @composite(out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Values in order along `dim`, and where each stood."""
@@ -147,4 +142,4 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return _topk_result(*topk_op(input, k, d, largest))
 
 
-_sort_result, _topk_result = _named("sort"), _named("topk")
+_sort_result, _topk_result = (named_result(name, "values", "indices") for name in ("sort", "topk"))

@@ -119,7 +119,7 @@ masked_fill_scalar = operation(
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    value=lambda f, grad, mask: f.sum(f.where(mask, grad, f.zero_beside(grad))),
+    value=lambda f, grad, mask: f.sum(f.masked_select(grad, mask)),
 )  # fmt: skip
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",

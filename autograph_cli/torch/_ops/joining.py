@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims
-from .._core.operation import operation, operations
+from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
 
@@ -13,12 +13,12 @@ cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
-stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, dim: list(f.unbind(grad, dim)))
+stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, tensors_sizes, dim: [
+    f.select(grad, dim, i) for i in range(len(tensors_sizes))])  # fmt: skip
 split_op = operation(
     "split(Tensor self, int split_size, int dim)", view=True, list_result=True,
     self=lambda f, grads, split_size, dim, self_sizes: join(
-        f, grads, [min(split_size, self_sizes[dim] - i) for i in range(0, max(self_sizes[dim], 1), max(split_size, 1))],
-        self_sizes, dim),
+        f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim),
 )  # fmt: skip
 split_with_sizes = operation(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim)", view=True, list_result=True,
@@ -40,6 +40,11 @@ def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
         parts.append(f.slice(grad, dim, start, start + size[dim], 1))
         start += size[dim]
     return parts
+
+
+def split_lengths(n: int, size: int) -> list[int]:
+    """The lengths of the parts that a dimension is split into."""
+    return [min(size, n - i) for i in range(0, max(n, 1), max(size, 1))]
 
 
 def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
@@ -108,23 +113,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(x._raw.shape)} at entry {i}"
             )
     return stack_op(given, dims.wrap(dim, len(first) + 1))
-
-
-@composite(method=False, out=True, aliases=("row_stack",))
-def vstack(tensors: Any) -> Tensor:
-    return cat([_at_least(x, 2) for x in tensors], 0)
-
-
-@composite(method=False, out=True)
-def hstack(tensors: Any) -> Tensor:
-    given = [_at_least(x, 1) for x in tensors]
-    return cat(given, 0 if given[0].ndim == 1 else 1)
-
-
-def _at_least(x: Tensor, n: int) -> Tensor:
-    while x.ndim < n:
-        x = operations.unsqueeze(x, 0)
-    return x
 
 
 @composite()

@@ -50,6 +50,10 @@ squeeze_dims = operation(
     "squeeze.dims(Tensor self, int[] dim)", view=True, node="SqueezeBackward2",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
 )  # fmt: skip
+unsqueeze_in_place = operation(
+    "unsqueeze_in_place(Tensor self, int dim)", "unsqueeze", node="UnsqueezeBackward1",
+    self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
+)
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)", "squeeze_dim", node="SqueezeBackward4",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
@@ -183,12 +187,17 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    return reshape(input, (-1,))
+    return view_op(operations.contiguous(input), (input._raw.size,))
 
 
 @composite(function=False, formula=True)
 def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
-    wanted, shape = dims.sizes(size), input._raw.shape
+    return expand_op(input, expanded(input, dims.sizes(size)))
+
+
+def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
+    shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
             f"expand(torch.{input.dtype.legacy}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
@@ -210,7 +219,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
                 f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
-    return expand_op(input, tuple(full))
+    return tuple(full)
 
 
 @composite(function=False)
@@ -285,8 +294,18 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
 
 @composite()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start._raw.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     d = dims.wrap(dim, input.ndim)
-    n, start = input._raw.shape[d], int(start)
+    start = check_narrow(input, d, int(start), length)
+    return slice_op(input, d, start, start + length, 1)
+
+
+def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
+    """`start` counted from the front; an error where the part does not lie inside."""
+    n = input._raw.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
@@ -294,7 +313,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return slice_op(input, d, start, start + length, 1)
+    return start
 
 
 @composite()

@@ -53,6 +53,25 @@ y = w*1; y.polygamma_(2); y
 y = w*1; y.erf_(); y
 y = w*1; y.xlogy_(w); y
 y = w*1; y.igammac_(w.detach()); y
+torch.fft.fft(x)
+torch.fft.fft(i)
+torch.fft.ifft(z,n=3)
+torch.fft.rfft(x,n=5,norm='ortho')
+torch.fft.irfft(z,n=3)
+torch.fft.hfft(z)
+torch.fft.ihfft(w,norm='forward')
+torch.fft.fft2(b)
+torch.fft.fftn(x,s=(3,2))
+torch.fft.rfft2(b,dim=(0,1))
+torch.fft.irfftn(z[None]*w[:,None])
+torch.fft.hfft2(z[None]*w[:,None])
+torch.fft.ihfftn(x)
+torch.fft.fftshift(w)
+torch.fft.ifftshift(x,1)
+torch.fft.fftfreq(5,0.5)
+torch.fft.rfftfreq(4)
+torch.fft.fft(f).abs()
+x.to(torch.complex128).abs()
 """.strip().splitlines()
 
 
