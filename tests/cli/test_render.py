@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from autograph_cli.graph import Graph, GraphError, Step, Trace
+from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
 from autograph_cli.record import store
 
 Cli = Callable[..., Result]
@@ -60,8 +60,13 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
     assert drawn == [
         {"step": 0, "view": "double-backward", "format": "svg", "roots": ("y",), "order": 3, "engine": "dot",
-         "title": "expr.py"}
+         "part": Slice(), "title": "expr.py"}
     ]  # fmt: skip
+
+
+def test_a_part_can_be_chosen(cli: Cli, kept: Trace, drawn: Drawn) -> None:
+    cli("render", "--from", "w", "--to", "y", "--to", "z", "--around", "mul", "--radius", "3")
+    assert drawn[0]["part"] == Slice(("w",), ("y", "z"), ("mul",), 3)
 
 
 def test_trace_file_is_drawn_under_its_own_name(cli: Cli, trace: Trace, drawn: Drawn, tmp_path: Path) -> None:

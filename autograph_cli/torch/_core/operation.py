@@ -58,6 +58,8 @@ class Operation:
         self.kernel = kernel
         self.derivatives = derivatives
         self.promotes: bool = flags.get("promotes", False)
+        self.strict: bool = flags.get("strict", False)
+        self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
@@ -192,7 +194,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
 
     `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
     name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
-    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype),
+    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
+    a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
     `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
@@ -219,7 +222,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "floating", "view", "nondifferentiable", "list_result", "inline")
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "nondifferentiable", "list_result", "inline")
 
 
 def parameter_default(parameter: Parameter) -> bool:

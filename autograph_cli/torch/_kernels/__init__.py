@@ -12,6 +12,7 @@ from .bessel import Bessel
 from .convolution import Convolution
 from .distances import Distances
 from .embedding import Embedding
+from .fourier import Fourier
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
@@ -30,7 +31,7 @@ from .special import Special
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials,
+    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -173,7 +173,7 @@ class Sampling:
 
     def _add_at(self, total: Any, place: Any, values: Any) -> None:
         """Add values (N, C, points) to planes (N * C, ...) laid out flat."""
-        n, c, points = values.shape
+        n, c, _points = values.shape
         plane = total.size // max(n * c, 1)
         start = (self.xp.arange(n * c) * plane).reshape(n, c, 1)
         flat = (start + place[:, None]).ravel()

@@ -56,9 +56,8 @@ operation(
 ctc = operation(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
     "(Tensor neg_log_likelihood, Tensor log_alpha)", node="CtcLossBackward0", nondifferentiable=("log_alpha",),
-    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
-    zero_infinity: f._ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha,
-                                        blank, zero_infinity),
+    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: f._ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity),
 )  # fmt: skip
 operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
@@ -285,14 +284,14 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
         raise RuntimeError("input_lengths must be of size batch_size")
     if len(lengths) != n:
         raise RuntimeError("target_lengths must be of size batch_size")
-    for i, end in enumerate(ends):
+    for end in ends:
         if not 0 <= end <= t:
             raise RuntimeError(
                 f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for ctc_loss_cpu)"
             )
     if any(m < 0 for m in lengths):
         raise RuntimeError("target_lengths must be non-negative")
-    if targets.ndim == 1 and sum(lengths) > targets._raw.size or targets.ndim == 2 and targets._raw.shape[0] != n:
+    if (targets.ndim == 1 and sum(lengths) > targets._raw.size) or (targets.ndim == 2 and targets._raw.shape[0] != n):
         raise RuntimeError(
             f"Expected tensor to have size {sum(lengths) if targets.ndim == 1 else n} at dimension 0, but got size "
             f"{targets._raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
