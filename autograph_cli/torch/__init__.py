@@ -52,7 +52,7 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, nn, random, version
+from . import accelerator, autograd, backends, cuda, masked, nn, random, signal, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
