@@ -54,7 +54,7 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, fft, linalg, nn, optim, random, special, version
+from . import accelerator, autograd, backends, cuda, fft, linalg, masked, nn, optim, random, signal, special, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
