@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
