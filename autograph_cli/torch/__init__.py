@@ -40,9 +40,10 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "random", "protocols", "operators",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "arranging", "indexing", "reductions", "linear", "nonlinear", "losses", "convolution", "pooling",
+    "normalization", "padding", "distances", "classification", "complexes", "random", "recurrent", "protocols",
+    "operators", "special",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -52,7 +53,7 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, nn, optim, random, serialization, version
+from . import accelerator, autograd, backends, cuda, nn, optim, random, serialization, special, version
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (

@@ -133,7 +133,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
     ]
     no_edge = " and ".join(f"edge{i} is None" for i in range(len(op.inputs))) or "True"
     finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
-    lines += [f"    if {no_edge} or not L.grad:", "        made._edge = None"]
+    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", "        made._edge = None"]
     lines += [f"        {line}" for line in finish] + ["        return made"]
     if op.inputs:
         lines += _record(op, every)
@@ -199,7 +199,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     lines = []
     for edge, parameter in zip(edges, op.inputs, strict=True):
         lines += [
-            f"    if {edge} is not None and {edge}.__class__ is not tuple:",
+            f"    if {edge}.__class__ is not tuple and {edge} is not None:",
             f"        {edge} = edge_of({_argument(parameter)})",
         ]
     none = " and ".join(f"{e} is None" for e in edges)
@@ -208,8 +208,8 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     if "result" in op.saved_names:
         lines += ["    made._counter = [0]"]
     lines += [
-        "    node = new(NODE)",
-        f"    node._edges = ({', '.join(edges)},)",
+        "    node = NODE()",
+        f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
         f"    node._like = {_like(op)}",
         "    node._seq = next_sequence_nr()",
@@ -222,6 +222,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         "    return made",
     ]
     return lines
+
+
+def _edges(op: Operation, edges: list[str]) -> str:
+    every = f"({', '.join(edges)},)"
+    # PyTorch's node for a derivative that does not exist has only the edges that need one.
+    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
 
 
 def _like(op: Operation) -> str:

@@ -239,7 +239,8 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
 def attach(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...]) -> Node:
     """Make the node of an operation and hang the outputs on it."""
     node: Node = object.__new__(op.node)
-    node._edges = edges
+    # PyTorch's node for a derivative that does not exist has only the edges that need one.
+    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
     node._extra = None
     node._seq = next_sequence_nr()
     likes = [like_of(t._raw) for t in outputs]

@@ -7,19 +7,28 @@ from typing import Any
 import numpy as np
 
 from .activation import Activation
+from .bessel import Bessel
 from .convolution import Convolution
+from .distances import Distances
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
+from .losses import Losses
 from .movement import Movement
 from .neural import Neural
 from .normalization import Normalization
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .pooling import Pooling
+from .recurrent import Recurrent
 from .reduction import Reduction
+from .special import Special
 
 
-class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling):
+class Kernels(
+    Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
+    Losses, Distances, Recurrent, Special, Bessel, Polynomials,
+):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:

@@ -109,6 +109,8 @@ class Pointwise:
     def conj(self, a: Any) -> Any:
         return a.conj() if a.dtype.kind == "c" else a
 
+    conj_physical = conj
+
     def is_complex(self, a: Any) -> bool:
         return bool(a.dtype.kind == "c")
 

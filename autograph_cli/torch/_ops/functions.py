@@ -70,7 +70,8 @@ acosh = operation(
 )  # fmt: skip
 atanh = operation(
     "atanh(Tensor self)", floating=True,
-    self=lambda f, grad, self: f.div(grad, f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
+    self=lambda f, grad, self: f.div(f.mul_Scalar(grad, 1), f.conj(
+        f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
 )  # fmt: skip
 atan2 = operation(
     "atan2(Tensor self, Tensor other)", promotes=True, floating=True,
@@ -139,7 +140,7 @@ _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambd
 
 publish(
     abs, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, sinh, cosh, tanh, sigmoid, relu,
-    floor, ceil, frac, clamp_min_scalar, clamp_max_scalar, inplace=True,
+    floor, ceil, frac, inplace=True,
 )  # fmt: skip
 publish(sgn, inplace=True)
 publish(sign, inplace=True)
@@ -193,8 +194,8 @@ def positive(input: Tensor) -> Tensor:
 
 
 @dispatch()
-def round(input: Tensor, *, decimals: int = 0) -> Any:
-    return (round_with, input, decimals) if decimals else (round_op, input)
+def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    return (round_op, input) if decimals is None else (round_with, input, decimals)
 
 
 def round_with(input: Tensor, decimals: int) -> Tensor:
@@ -204,13 +205,34 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
 round_with.op = round_decimals.op  # type: ignore[attr-defined]
 
 
-@dispatch(inplace=True)
+@dispatch(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        raise NotImplementedError("clamp with tensor bounds is not available in autograph's engine yet")
+        return operations.clamp_Tensor, input, *_bounds(input, min, max)
     return clamp_scalar, input, min, max
+
+
+def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
+    """Bounds as tensors."""
+    for bound in bounds:
+        if bound is not None and not isinstance(bound, Tensor):
+            kinds = ", ".join(type(b).__name__ for b in bounds)
+            raise TypeError(f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
+    return list(bounds)
+
+
+@dispatch()
+def clamp_min(input: Tensor, min: Any) -> Any:
+    """Elements below `min` become `min`."""
+    return (operations.clamp_min_Tensor if isinstance(min, Tensor) else clamp_min_scalar), input, min
+
+
+@dispatch()
+def clamp_max(input: Tensor, max: Any) -> Any:
+    """Elements above `max` become `max`."""
+    return (operations.clamp_max_Tensor if isinstance(max, Tensor) else clamp_max_scalar), input, max
 
 
 @dispatch()
@@ -227,7 +249,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 @dispatch()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     if isinstance(weight, Tensor):
-        raise NotImplementedError("lerp with a tensor weight is not available in autograph's engine yet")
+        return operations.lerp_Tensor, input, end, weight
     return lerp_scalar, input, end, weight
 
 

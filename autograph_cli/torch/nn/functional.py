@@ -8,6 +8,14 @@ from typing import Any
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as _softplus
+from .._ops.classification import (
+    cross_entropy,
+    ctc_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+)
 from .._ops.convolution import (
     conv1d,
     conv2d,
@@ -18,10 +26,31 @@ from .._ops.convolution import (
     fold,
     unfold,
 )
+from .._ops.distances import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    pdist,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from .._ops.functions import relu as _relu
 from .._ops.functions import sigmoid, tanh
 from .._ops.linear import addmm_, matmul
-from .._ops.losses import binary_cross_entropy_with_logits, mse_loss
+from .._ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
 from .._ops.nonlinear import (
     celu,
     elu,

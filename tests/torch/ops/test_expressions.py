@@ -13,29 +13,7 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 2e
 
 # What the engine does not have yet. Each raises an error that names it; what works leaves this list.
 MISSING = """
-torch.lerp(x,x*2,w)
-x.hypot(w)
-x.logaddexp(w)
-x.logaddexp2(w)
-x.fmax(w)
-x.fmin(w)
-x.copysign(w)
-x.xlogy(w*w)
 x.dist(w.expand(2,3))
-x.heaviside(w.detach())
-x.erf()
-x.erfc()
-(x/3).erfinv()
-x.logit()
-(x/5).logit(0.1)
-x.sinc()
-x.clamp(w*0,w)
-x.clip(0,1)
-x.nan_to_num()
-x.deg2rad()
-x.rad2deg()
-(x*x).lgamma()
-(x*x+1).digamma()
 torch.linalg.norm(x)
 torch.linalg.vector_norm(x,3)
 x.aminmax()
@@ -111,12 +89,6 @@ x.diagonal_scatter(w[:2])
 torch.searchsorted(w,s)
 torch.bucketize(w,torch.tensor([1.],dtype=w.dtype))
 torch.vdot(z,z)
-F.cross_entropy(x,torch.tensor([0,2]))
-F.nll_loss(x,torch.tensor([0,2]))
-F.smooth_l1_loss(x,w.expand(2,3))
-F.huber_loss(x,w.expand(2,3))
-F.l1_loss(x,w.expand(2,3))
-F.cosine_similarity(x,w[None])
 F.one_hot(j)
 F.dropout(x,0.)
 y = x*1; y.t_(); y
@@ -141,7 +113,11 @@ def assert_alike(got, want, what):
 
 @pytest.mark.parametrize("code", [c for c in RECORDED if c not in MISSING])
 def test_expression_gives_what_pytorch_gives(code):
-    want, got = RECORDED[code], observe(torch, code)
+    assert_same(observe(torch, code), RECORDED[code])
+
+
+def assert_same(got, want):
+    """The same graphs and errors, close values and gradients."""
     for key in ("graph", "graphs", "error"):
         assert got.get(key) == want.get(key), key
     assert_alike(got["value"], want["value"], "value")

@@ -20,13 +20,14 @@ from . import (
     padding,
     pixelshuffle,
     pooling,
+    rnn,
     sparse,
     upsampling,
 )  # fmt: skip
 
 _FAMILIES = (
     activation, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-    module, normalization, padding, pixelshuffle, pooling, sparse, upsampling,
+    module, normalization, padding, pixelshuffle, pooling, rnn, sparse, upsampling,
 )  # fmt: skip
 LAYERS = {name: vars(family)[name] for family in _FAMILIES for name in family.__all__}
 globals().update(LAYERS)

@@ -1,0 +1,16 @@
+"""Formulas that refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.operation import Formula
+
+
+def not_implemented(name: str) -> Formula:
+    """The formula of a derivative that PyTorch does not have either."""
+
+    def refuse(f: Any, grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return refuse
