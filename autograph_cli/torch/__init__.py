@@ -54,7 +54,22 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, fft, linalg, masked, nn, optim, random, signal, special, version
+from . import (
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    fft,
+    linalg,
+    masked,
+    nn,
+    optim,
+    random,
+    serialization,
+    signal,
+    special,
+    version,
+)
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -74,6 +89,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .serialization import load, save
 from .version import __version__
 
 layout = _layout.layout
