@@ -43,7 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
     "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
     "padding", "complexes", "random", "protocols", "operators", "special", "fft",
-    "products", "einsum", "distances",
+    "products", "einsum", "distances", "solvers", "decompositions", "norms",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

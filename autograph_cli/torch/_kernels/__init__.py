@@ -13,6 +13,7 @@ from .fourier import Fourier
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
+from .matrices import Matrices
 from .movement import Movement
 from .neural import Neural
 from .normalization import Normalization
@@ -25,7 +26,7 @@ from .special import Special
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Special, Bessel, Polynomials, Fourier,
+    Special, Bessel, Polynomials, Fourier, Matrices,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
