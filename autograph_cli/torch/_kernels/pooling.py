@@ -90,6 +90,9 @@ class Pooling:
             total = total + (line * math.prod(size[i + 1 :])).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
         return total
 
+    def contiguous_as(self, grad: Any, like: Any) -> Any:
+        return self.xp.ascontiguousarray(grad)
+
     def put_planes(self, grad: Any, sizes: Sizes, indices: Any, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat places of each plane: the adjoint of picking."""
         plane = math.prod(sizes[-dims:])
