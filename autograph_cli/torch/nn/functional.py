@@ -12,6 +12,7 @@ from .._ops.attention import bilinear, scaled_dot_product_attention
 from .._ops.classification import (
     cross_entropy,
     ctc_loss,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
