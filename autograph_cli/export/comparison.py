@@ -167,7 +167,7 @@ class _Union:
         return {number: (_find(top, number), level[number]) for number in range(len(top)) if number not in near}
 
     def _levels(self, near: set[int]) -> list[int]:
-        """The most nodes near a difference on a way that leads to each node."""
+        """For each node a number that rises along the edges, by one where one of these nodes or another order is met."""
         following: dict[int, list[int]] = defaultdict(list)
         waiting = [0] * len(self.nodes)
         for tail, head in self.edges:
@@ -177,12 +177,18 @@ class _Union:
         level = [0] * len(self.nodes)
         for number in ready:  # grows while it is walked
             for head in following[number]:
-                crossing = number in near or self.nodes[number].order != self.nodes[head].order
-                level[head] = max(level[head], level[number] + crossing)
+                level[head] = max(level[head], level[number] + self._crosses(number, head, near))
                 waiting[head] -= 1
                 if waiting[head] == 0:
                     ready.append(head)
+        for number in reversed(ready):  # a leaf belongs to where it is first used
+            heads = following[number]
+            if heads and number not in near:
+                level[number] = min(level[head] - self._crosses(number, head, near) for head in heads)
         return level
+
+    def _crosses(self, tail: int, head: int, near: set[int]) -> bool:
+        return tail in near or self.nodes[tail].order != self.nodes[head].order
 
 
 def _find(top: list[int], number: int) -> int:
