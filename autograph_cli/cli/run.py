@@ -34,7 +34,8 @@ def run(
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
-    input. `import torch` is served by autograph's engine. The report is on stderr, the exit code is the script's (1 if it built no graph).
+    input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's, or
+    1 when it built no graph.
 
     \b
       autograph run expr.py
