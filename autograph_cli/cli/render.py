@@ -16,8 +16,8 @@ READABLE = 200
 """Boxes that a person still finds the way among."""
 VIEWS = ("forward", "backward", "double-backward")
 SUFFIXES = {
-    "svg": ".svg", "png": ".png", "pdf": ".pdf", "dot": ".dot", "mermaid": ".mmd", "graphml": ".graphml",
-    "text": ".txt", "json": ".json",
+    "svg": ".svg", "png": ".png", "pdf": ".pdf", "html": ".html", "dot": ".dot", "mermaid": ".mmd",
+    "graphml": ".graphml", "text": ".txt", "json": ".json",
 }  # fmt: skip
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 

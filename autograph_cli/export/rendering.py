@@ -9,6 +9,7 @@ from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.graphml import to_graphml
+from autograph_cli.export.html import to_html
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
@@ -88,6 +89,7 @@ FORMATS: dict[str, Format] = {
     "svg": Format(".svg", "image/svg+xml", _svg),
     "png": Format(".png", "image/png", _png),
     "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
+    "html": Format(".html", "text/html", lambda job: to_html(job.placed(), job.graph, job.view).encode()),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
     "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
     "graphml": Format(

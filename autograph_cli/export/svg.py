@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import replace
 
 from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, fill_of, ground, head, outline
 from autograph_cli.export.routes import label_width
-from autograph_cli.export.scene import Arrow, Box
+from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -26,8 +27,10 @@ from autograph_cli.export.style import (
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
 
 
-def to_svg(placed: Placed) -> str:
+def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
+    if not tooltips:
+        placed = replace(placed, scene=_without_tooltips(placed.scene))
     width, height = _number(placed.width), _number(placed.height)
     scene = placed.scene
     parts = [
@@ -51,6 +54,11 @@ def to_svg(placed: Placed) -> str:
     parts += map(_box, scene.boxes, placed.places)
     parts += map(_sample, placed.samples)
     return "".join([*parts, "</svg>\n"])
+
+
+def _without_tooltips(scene: Scene) -> Scene:
+    boxes = tuple(replace(box, tooltip="") for box in scene.boxes)
+    return replace(scene, boxes=boxes, arrows=tuple(replace(arrow, tooltip="") for arrow in scene.arrows))
 
 
 def path(line: Line, end: Point | None = None) -> str:
