@@ -50,17 +50,15 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
-    """`fit` by recorded operations."""
+    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
     shape, kind = shape_dtype(like)
+    if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+        g = operations.real(g)
     if g._raw.shape != shape:
         if not _broadcasts(shape, g._raw.shape):
             raise Misfit(g._raw.shape, shape)
         g = operations.sum_to_size(g, shape)
-    if g._raw.dtype != kind:
-        if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
-            g = operations.real(g)
-        g = operations._to_copy(g, kind) if g._raw.dtype != kind else g
-    return g
+    return operations._to_copy(g, kind) if g._raw.dtype != kind else g
 
 
 def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:

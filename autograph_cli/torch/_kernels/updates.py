@@ -203,3 +203,24 @@ def updates(dtype: Any) -> Updates:
         kind = ReducedUpdates if dtype in _REDUCED else Updates
         found = _made[dtype] = kind(np, np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype)
     return found
+
+
+def orthogonalize(a: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
+    """The matrix `a` with its singular values pulled towards 1, as bfloat16.
+
+    Each step maps them by the odd polynomial x (c0 + c1 x^2 + c2 x^4).
+    """
+    first, second, third = (np.float32(c) for c in coefficients)
+    tall = a.shape[0] > a.shape[1]
+    x = _coarse(a.T if tall else a)
+    x = _coarse(x / max(_coarse(np.sqrt(np.square(x).sum(dtype=np.float32))), np.float32(eps)))
+    for _ in range(steps):
+        gram = _coarse(x @ x.T)
+        change = _coarse(second * gram + third * (gram @ gram))
+        x = _coarse(first * x + change @ x)
+    return (x.T if tall else x).astype(ml_dtypes.bfloat16)
+
+
+def _coarse(a: Any) -> Any:
+    """float32 with the precision of bfloat16."""
+    return a.astype(ml_dtypes.bfloat16).astype(np.float32)

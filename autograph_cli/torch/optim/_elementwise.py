@@ -18,7 +18,7 @@ from .._core.views import bump, materialize
 from .._kernels.updates import updates
 from .optimizer import Optimizer, evaluate
 
-BLOCK = 1 << 14
+BLOCK = 1 << 15
 """Elements that are updated together: few enough for all arrays of a rule to stay in the processor's cache."""
 
 
@@ -75,7 +75,7 @@ class Elementwise(Optimizer):
             if meta is None or meta.grad is None:
                 continue
             state = self._state_of(p, group, names) if names or self.counts_steps else {}
-            numbers = self.numbers(group, state, self._count(state) if self.counts_steps else 0.0)
+            numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
             run(group, p, meta.grad, [state[name] for name in names], numbers)
 
     # -- state
@@ -90,7 +90,7 @@ class Elementwise(Optimizer):
         """Make the state of a parameter at its first step."""
         self.check_first(p, group)
         if self.counts_steps:
-            state["step"] = make(_scalar_type(group)(0))
+            start_counting(state, group)
         for name, value in self.scalars.items():
             state[name] = make(_scalar_type(group)(value))
         for name in names:
@@ -104,14 +104,6 @@ class Elementwise(Optimizer):
             raise RuntimeError(_FUSED.format(p.dtype))
 
     capturable_text = "params and state_steps"
-
-    def _count(self, state: dict[str, Any]) -> float:
-        counter = state["step"]
-        raw = counter._raw
-        counter._raw = raw = raw.dtype.type(raw + 1)
-        if counter._counter is not None:
-            bump(counter)
-        return float(raw)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -132,7 +124,7 @@ class Elementwise(Optimizer):
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = tuple([materialize(t) for t in state])
-            for part in _blocks((raw, g, *arrays)) if raw.size > BLOCK else ((raw, g, *arrays),):
+            for part in _blocks((raw, g, *arrays)) if raw.size > 2 * BLOCK else ((raw, g, *arrays),):
                 self.rule(f, part[0], part[1], part[2:], numbers)
         else:
             opened = [f.opened(t._raw) for t in (p, *state)]
@@ -175,6 +167,20 @@ def _scalar_type(group: dict[str, Any]) -> Any:
     """The type of 0-d state: float64 only where that is the default dtype."""
     wide = S.default_dtype == np.float64 and not group.get("fused")
     return np.float64 if wide else np.float32
+
+
+def start_counting(state: dict[str, Any], group: dict[str, Any] | None = None) -> None:
+    """Put a `step` of 0 into the state."""
+    state["step"] = make(_scalar_type(group or {})(0))
+
+
+def count(state: dict[str, Any]) -> float:
+    """Count one step in the state; the number reached."""
+    counter = state["step"]
+    counter._raw = raw = counter._raw.dtype.type(counter._raw + 1)
+    if counter._counter is not None:
+        bump(counter)
+    return float(raw)
 
 
 def number(x: Any, group: dict[str, Any]) -> Any:
