@@ -14,7 +14,7 @@ class Normalization:
 
     def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
         axes = tuple(range(a.ndim - len(shape), a.ndim))
-        out, mean, rstd = self._normalized(a, axes, eps)
+        out, mean, rstd = self._normalized(self.xp.ascontiguousarray(a), axes, eps)
         out = out if weight is None else out * weight
         return (out if bias is None else out + bias), mean, rstd
 
@@ -54,6 +54,8 @@ class Normalization:
     def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                           momentum: float, eps: float) -> Any:  # fmt: skip
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
+        if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
+            a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
         if training:
             axes = (0, *range(2, a.ndim))
             out, mean, rstd = self._normalized(a, axes, eps)

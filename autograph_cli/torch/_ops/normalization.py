@@ -253,8 +253,17 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != shape[1]:
             raise RuntimeError(f"{name} should contain {shape[1]} elements not {t._raw.size}")
+    if not input._raw.size:
+        return _nothing_normalized(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
     return found
+
+
+def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
+    """`batch_norm` of no elements: statistics stay as they are."""
+    out = input.clone()
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
