@@ -1,0 +1,18 @@
+"""`torch.utils`: what stands beside the engine."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_PARTS = ("checkpoint", "data", "hooks", "tensorboard")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"torch.utils.{name} is not available in autograph's engine yet")
