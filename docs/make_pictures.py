@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograph_cli import export  # noqa: E402
-from autograph_cli.graph import Trace  # noqa: E402
+from autograph_cli.graph import Slice, Trace  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -25,6 +25,8 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts are shown."""
+PARTS = {"tests/programs/22_higher_order.py": ("slice", "double-backward", Slice(start=("w2",), end=("penalty",)))}
+"""Of which scripts a part is shown as well: the picture's name, the view, the part."""
 
 
 def record(script: str) -> Trace:
@@ -42,6 +44,9 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     for view in PICTURES[script]:
         name = f"{Path(script).stem}.{view}.svg"
         yield name, export.render(trace.steps[-1], view, "svg", title=trace.script)
+    if script in PARTS:
+        word, view, part = PARTS[script]
+        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, part=part, title=trace.script)
 
 
 def main() -> None:

@@ -9,13 +9,8 @@ from typing import Any, NamedTuple
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .joining import join
+from .pieces import unsafe_split_op as unsafe_split
 
-unsafe_split = operation(
-    "unsafe_split(Tensor self, int split_size, int dim=0)", list_result=True,
-    self=lambda f, grads, split_size, dim, self_sizes: join(
-        f, grads, [min(split_size, self_sizes[dim] - i) for i in range(0, self_sizes[dim], split_size)], self_sizes, dim),
-)  # fmt: skip
 lstm_layer = operation(
     "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, "
     "bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, "
@@ -26,10 +21,6 @@ lstm_layer = operation(
                input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2,
                *(f.zeros_of(tuple(r.shape), input) if g is None else g for g, r in zip(grads, (result0, result1, result2), strict=False)),
                reverse, result3)},
-)  # fmt: skip
-transpose_in_place = operation(
-    "transpose_(Tensor self, int dim0, int dim1)", "transpose", node="TransposeBackward1",
-    self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )  # fmt: skip
 pack_op = operation(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor result0, Tensor result1)",
@@ -147,7 +138,7 @@ def _gru_step(x: Any, state: State, cell: Cell) -> State:
     x_reset, x_update, x_new = unsafe_split(cell.inward(x), width, 1)
     h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
     reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
-    new = (x_new + h_new * reset).tanh()
+    new = (x_new + h_new.mul_(reset)).tanh()
     return ((h - new) * update + new,)
 
 
@@ -326,7 +317,7 @@ def _recurrent(kind: str) -> Callable[..., Any]:
             return output.data, *_whole(last)
         whole = _whole(last)
         if batch_first:
-            output = output.transpose(0, 1) if kind == "lstm" else transpose_in_place(output, 0, 1)
+            output = output.transpose(0, 1) if kind == "lstm" else operations.transpose_(output, 0, 1)
         return output, *whole
 
     run.__name__ = run.__qualname__ = kind
