@@ -104,7 +104,15 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
+_AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+"""Parts of the namespace that are imported when a script asks for them."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _AT_NEED:
+        return importlib.import_module(f".{name}", __name__)
+    if name == "compile":
+        return importlib.import_module(".compiler", __name__).compile
     raise builtins.AttributeError(
         f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
     )
