@@ -42,7 +42,7 @@ from ._ops import legacy as _legacy
 _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
     "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "copies", "random", "protocols", "operators",
+    "padding", "complexes", "copies", "segments", "slopes", "rest", "random", "protocols", "operators",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

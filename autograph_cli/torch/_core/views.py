@@ -85,6 +85,11 @@ def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], o
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
 
 
+def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
+    """How many elements of memory, from its beginning, a window needs."""
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
 def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
     """New memory with the given strides (in elements)."""
     if not all(shape):

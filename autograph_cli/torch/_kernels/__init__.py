@@ -17,9 +17,11 @@ from .normalization import Normalization
 from .pointwise import Pointwise
 from .pooling import Pooling
 from .reduction import Reduction
+from .segments import Segments
 
 
-class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling):
+class Kernels(Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
+              Segments):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
     def __init__(self, xp: Any) -> None:

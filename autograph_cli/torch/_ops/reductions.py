@@ -233,8 +233,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     """The mean of all elements, or over `dim`."""
     kind = input.dtype if dtype is None else dtype
     if kind.category < dtypes.FLOATING:
+        source = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: "
             f"{dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
@@ -292,15 +293,33 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return vector_norm(input, order, folded, keepdim, dtype=raw_dtype(dtype))
 
 
+def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
+    """Raise PyTorch's errors where there is nothing to choose from."""
+    raw = input._raw
+    if raw.dtype.kind == "c":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
+    if raw.size:
+        return
+    if not isinstance(dim, int) and len(dim) == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
+    for d in wrapped_dims(dim, input):
+        if raw.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
 @composite(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The maximum over `dim`; equal elements share the gradient."""
+    _check_extreme("amax", input, dim)
     return amax_op(input, wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The minimum over `dim`; equal elements share the gradient."""
+    _check_extreme("amin", input, dim)
     return amin_op(input, wrapped_dims(dim, input), keepdim)
 
 
