@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.operation import operation
-from .._core.registry import composite
+from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from . import views
 from .results import named_result
@@ -88,16 +88,18 @@ def _matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@composite(out=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+@dispatch()
+def tril(input: Tensor, diagonal: int = 0) -> Any:
+    """The elements on and below a diagonal; zeros above."""
     _matrix(input, "tril")
-    return tril_op(input, diagonal)
+    return tril_op, input, diagonal
 
 
-@composite(out=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+@dispatch()
+def triu(input: Tensor, diagonal: int = 0) -> Any:
+    """The elements on and above a diagonal; zeros below."""
     _matrix(input, "triu")
-    return triu_op(input, diagonal)
+    return triu_op, input, diagonal
 
 
 @composite(function=False)
@@ -139,7 +141,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     return _sort_result(*run(input, dims.wrap(dim, input.ndim), descending))
 
 
-@composite()
+@composite(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where each value in order along `dim` stood."""
     indices: Tensor = sort(input, dim, descending)[1]

@@ -466,7 +466,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
 _index_add.op = index_add_op.op  # type: ignore[attr-defined]
 
 
-@composite()
+@composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.registry import composite
+from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .results import named_result
 
@@ -81,11 +81,11 @@ all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
 argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
-    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
+    "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )  # fmt: skip
 cumprod_op = operation(
-    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
+    "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 logsumexp_op = operation(
@@ -352,12 +352,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
-@composite()
+@composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
 
-@composite()
+@composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
@@ -372,15 +372,16 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@composite(out=True)
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    return cumsum_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
+@dispatch()
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    """The sum of the elements up to each one, along `dim`."""
+    return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@composite(out=True)
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+@dispatch()
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
-    return cumprod_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
+    return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
 @composite(out=True)

@@ -41,7 +41,7 @@ def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
 hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)
 
 
-@composite(method=False)
+@composite(out=True)
 def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
     """All elements' bits, combined by exclusive or."""
     if mode != 0:
@@ -62,6 +62,18 @@ def _is_neg(input: Tensor) -> bool:
 
 composite(name="is_neg")(_is_neg)
 methods["__rdiv__"] = lambda self, other: arithmetic.mul(functions.reciprocal(self), other)
+
+
+@composite(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory outside the graph."""
+    return input.detach()
+
+
+@composite(method=False, name="detach_")
+def detach_in_place(input: Tensor) -> Tensor:
+    """Leave the graph."""
+    return input.detach_()
 
 
 @composite(method=False)
