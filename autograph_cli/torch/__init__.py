@@ -40,9 +40,12 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "copies", "segments", "slopes", "rest", "random", "protocols", "operators",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
+    "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
+    "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
+    "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products",
+    "einsum", "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -52,7 +55,23 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, masked, nn, random, signal, version
+from . import (
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    fft,
+    linalg,
+    masked,
+    nn,
+    ops,
+    optim,
+    random,
+    serialization,
+    signal,
+    special,
+    version,
+)
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -63,6 +82,7 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -71,6 +91,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .serialization import load, save
 from .version import __version__
 
 layout = _layout.layout

@@ -241,14 +241,14 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
 def attach(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...]) -> Node:
     """Make the node of an operation and hang the outputs on it."""
     node: Node = object.__new__(op.node)
-    # PyTorch's node for what has no derivative knows only of inputs that require one.
-    node.edges = edges if op.node.__name__ != "NotImplemented" else tuple(e for e in edges if e is not None)
-    node.extra = None
-    node.seq = next_sequence_nr()
+    # PyTorch's node for a derivative that does not exist has only the edges that need one.
+    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
+    node._extra = None
+    node._seq = next_sequence_nr()
     likes = [like_of(t._raw) for t in outputs]
-    node.like = likes if op.multiple else likes[0]
+    node._like = likes if op.multiple else likes[0]
     annotate(node)
-    node.saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
+    node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
         output._edge = (node, i) if differentiable(op, i, output) else None
     return node

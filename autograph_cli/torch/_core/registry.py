@@ -57,7 +57,7 @@ def composite(function: bool = True, method: bool = True, out: bool | str = Fals
     """
 
     def decorate(run: F) -> F:
-        public = _with_out(run, apart=out == "apart") if out else run
+        public = with_out(run, apart=out == "apart") if out else run
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -82,7 +82,7 @@ def _check_apart(targets: Any, given: Any) -> None:
                 _check_apart(targets, x)
 
 
-def _with_out(run: Callable[..., Any], apart: bool = False) -> Callable[..., Any]:
+def with_out(run: Callable[..., Any], apart: bool = False) -> Callable[..., Any]:
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
@@ -127,7 +127,7 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = _with_out(run, apart=out == "apart") if out else run
+        public = with_out(run, apart=out == "apart") if out else run
         for known in (name, *aliases):
             if function:
                 functions[known] = public

@@ -54,6 +54,9 @@ class Movement:
     def unsqueeze(self, a: Any, dim: int) -> Any:
         return a[(slice(None),) * dim + (None, ...)]
 
+    def unsqueeze_in_place(self, a: Any, dim: int) -> Any:
+        return self.unsqueeze(a, dim)
+
     def squeeze(self, a: Any) -> Any:
         return a.squeeze() if a.ndim else a.view()
 

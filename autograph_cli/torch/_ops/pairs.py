@@ -205,8 +205,9 @@ frexp_op = operation(
     nondifferentiable=("exponent",),
     self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
 )  # fmt: skip
-conj_physically = operation("_conj_physical(Tensor self)", "conj", node="ConjPhysicalBackward0",
-                            self=lambda f, grad: f.conj_physical(grad))  # fmt: skip
+conj_physically = operation(
+    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
+)
 publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
 publish(logaddexp, logaddexp2, fmax, fmin, signbit)
 

@@ -51,6 +51,10 @@ squeeze_dims = operation(
     "squeeze.dims(Tensor self, int[] dim)", view=True, node="SqueezeBackward2",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
 )  # fmt: skip
+unsqueeze_in_place = operation(
+    "unsqueeze_in_place(Tensor self, int dim)", "unsqueeze", node="UnsqueezeBackward1",
+    self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
+)
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)", "squeeze_dim", node="SqueezeBackward4",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
