@@ -45,10 +45,10 @@ class Segments:
             for i, (start, end) in enumerate(segments):
                 if start != end:
                     at = (*row, i)
-                    out[row][start:end] = self._share(data[row][start:end], grad[at], output[at], reduce, initial)
+                    out[row][start:end] = self._segment_share(data[row][start:end], grad[at], output[at], reduce, initial)
         return out
 
-    def _share(self, part: Any, g: Any, result: Any, reduce: str, initial: Any) -> Any:
+    def _segment_share(self, part: Any, g: Any, result: Any, reduce: str, initial: Any) -> Any:
         if reduce == "sum":
             return g
         if reduce == "mean":

@@ -11,6 +11,9 @@ from tests.torch.ops.record_names import EXPECTED
 NAMES = json.loads(EXPECTED.read_text())
 
 
+WITHOUT_OUT = {"native_batch_norm"}  # three results at once, under names of their own
+
+
 def has(owner, name):
     return callable(getattr(owner, name, None))
 
@@ -40,7 +43,7 @@ def test_every_function_that_takes_out_takes_it_here():
         parameters = inspect.signature(getattr(torch, name), follow_wrapped=False).parameters
         return "out" in parameters
 
-    assert [n for n in NAMES["out"] if has(torch, n) and not takes_out(n)] == []
+    assert [n for n in NAMES["out"] if has(torch, n) and not takes_out(n) and n not in WITHOUT_OUT] == []
 
 
 @pytest.mark.parametrize("name", NAMES["aliases"])
