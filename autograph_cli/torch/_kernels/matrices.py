@@ -285,9 +285,9 @@ class Matrices:
     def linalg_householder_product(self, a: Any, tau: Any) -> Any:
         m, n = a.shape[-2:]
         q = self.xp.broadcast_to(self.xp.eye(m, n, dtype=a.dtype), a.shape).copy()
-        return self._reflected(a, tau, q, True)
+        return self._mirrored(a, tau, q, True)
 
-    def _reflected(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
+    def _mirrored(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
         """H1 H2 ... Hk x, or the conjugate transpose of the product times x."""
         vectors = self.reflectors(a, tau.shape[-1])
         for i in reversed(range(len(vectors))) if forward else range(len(vectors)):
@@ -297,8 +297,8 @@ class Matrices:
 
     def ormqr(self, a: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
         if left:
-            return self._reflected(a, tau, other, not transpose)
-        return self.mH(self._reflected(a, tau, self.mH(other), transpose))
+            return self._mirrored(a, tau, other, not transpose)
+        return self.mH(self._mirrored(a, tau, self.mH(other), transpose))
 
     # ---------------------------------------------------------------- functions
 

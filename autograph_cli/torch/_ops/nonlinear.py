@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operation, operations
-from .._core.registry import composite, methods
+from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import activations, views
@@ -406,4 +406,4 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 for _name, _run in {"hardshrink": hardshrink_op, "prelu": prelu}.items():
-    methods[_name] = _run
+    functions[_name] = methods[_name] = _run
