@@ -176,9 +176,10 @@ def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
 
 
 def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
-    mask = f.eq(restore(f, result, dim, keepdim, self), self)
+    shape = tuple(1 if d in dim else n for d, n in enumerate(self.shape)) or (1,) * len(dim)
+    mask = f.eq(result if keepdim else f.reshape(result, shape), self)
     share = f.cast_like(f.sum_dim_IntList(mask, all_dims(dim, self), True), grad)
-    return f.div(restore(f, grad, dim, keepdim, self) * f.cast_like(mask, grad), share)
+    return f.div(grad if keepdim else f.reshape(grad, shape), share) * f.cast_like(mask, grad)
 
 
 def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
