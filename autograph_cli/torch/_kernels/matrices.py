@@ -273,7 +273,10 @@ class Matrices:
         right = b[..., None] if vector else b
         values = xp.linalg.svd(a, compute_uv=False)
         rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
-        x = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        found = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        # LAPACK writes the solution over the right hand side, which may have more rows.
+        x = self.column_major(xp.zeros((*found.shape[:-2], max(m, n), found.shape[-1]), found.dtype))[..., :n, :]
+        x[...] = found
         rank = (values > rcond * values.max(-1, keepdims=True, initial=0)).sum(-1)
         rest = xp.empty((0,), values.dtype)
         if m > n and driver != "gelsy" and (rank == n).all():
@@ -287,6 +290,9 @@ class Matrices:
     def geqrf(self, a: Any) -> Any:
         packed, tau = self.xp.linalg.qr(a, "raw")
         return self.column_major(self.xp.swapaxes(packed, -1, -2)), tau
+
+    def unit_matrix(self, m: int, n: int, like: Any) -> Any:
+        return self.xp.broadcast_to(self.xp.eye(m, n, dtype=like.dtype), (*like.shape[:-2], m, n))
 
     def reflectors(self, a: Any, count: int) -> list[Any]:
         """The vectors of Householder reflectors, as columns: 0 above their 1, which is not stored."""

@@ -110,6 +110,10 @@ def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
 
 def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
     """det(A) A**-H; where A is singular the adjugate, from the singular values."""
+    if 0 in A.shape:
+        return f.zeros_of(tuple(A.shape), grad)
+    if A.shape[-1] == 1:
+        return f.expand(column(f, column(f, grad)), tuple(A.shape))
     if not f.is_singular(det):
         return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
     u, s, vh = f.linalg_svd(A, True)
@@ -160,9 +164,11 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
         if mask[1]:
             by_right = f.matmul(mH(f, inverse), by_solution)
     if by_residuals is not None and 0 not in by_residuals.shape:
-        rest = f.mul_Scalar(f.sub(f.matmul(A, X), B), 2) * row(f, by_residuals)
-        by_matrix = either(f, by_matrix, f.matmul(rest, mH(f, X))) if mask[0] else None
-        by_right = either(f, by_right, rest, -1) if mask[1] else None
+        rest, weight = f.sub(f.matmul(A, X), B), row(f, by_residuals)
+        if mask[0]:
+            by_matrix = either(f, by_matrix, f.mul_Scalar(f.matmul(weight * rest, mH(f, X)), 2))
+        if mask[1]:
+            by_right = either(f, by_right, f.mul_Scalar(weight, -2) * rest)
     if vector and by_right is not None:
         by_right = f.squeeze_dim(by_right, by_right.ndim - 1)
     return by_matrix, by_right
