@@ -43,9 +43,9 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
-    "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products",
-    "einsum", "cdist",
+    "decompositions", "norms", "reflectors", "classification", "sampling", "embedding", "dropout", "attention",
+    "complexes", "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols", "operators",
+    "special", "fft", "products", "einsum", "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

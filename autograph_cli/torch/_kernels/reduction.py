@@ -122,7 +122,8 @@ class Reduction:
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)
-        size, dim = self.xp.abs(a), dim if a.ndim else None
+        size = self.xp.abs(a)
+        dim = dim if a.ndim else None
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):
