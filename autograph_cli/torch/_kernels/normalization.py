@@ -49,7 +49,7 @@ class Normalization:
     # ---------------------------------------------------------------- channels
 
     def _by_channel(self, x: Any, a: Any) -> Any:
-        return x.reshape(1, -1, *[1] * (a.ndim - 2))
+        return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
     def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                           momentum: float, eps: float) -> Any:  # fmt: skip

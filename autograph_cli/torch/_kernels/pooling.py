@@ -221,12 +221,13 @@ class Pooling:
             shape[i], shape[dims + i] = line.shape[-2:]
             places = places + line.reshape(*line.shape[:-2], *shape) * math.prod(spatial[i + 1 :])
         out = places.shape[-2 * dims : -dims]
-        places = places.reshape(*places.shape[: -2 * dims], *out, -1)
-        flat = a.reshape(*a.shape[:-dims], -1)
+        places = places.reshape(*places.shape[: -2 * dims], *out, math.prod(places.shape[-dims:]))
+        flat = a.reshape(*a.shape[:-dims], math.prod(spatial))
         if places.ndim == dims + 1:
             windows = flat[..., places]
         else:
-            windows = self.xp.take_along_axis(flat, places.reshape(*flat.shape[:-1], -1), -1).reshape(places.shape)
+            lined = places.reshape(*flat.shape[:-1], math.prod(places.shape[flat.ndim - 1 :]))
+            windows = self.xp.take_along_axis(flat, lined, -1).reshape(places.shape)
         best = windows.argmax(-1)[..., None]
         places = self.xp.broadcast_to(places, windows.shape)
         return (self.xp.take_along_axis(windows, best, -1)[..., 0], self.xp.take_along_axis(places, best, -1)[..., 0])

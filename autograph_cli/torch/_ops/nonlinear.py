@@ -308,7 +308,14 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        from .._core.dtypes import cpp_name
+        from .comparison import finfo
+
+        kind = cpp_name(input._raw.dtype)
+        raise RuntimeError(
+            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, but found "
+            f"{lambd:g}"
+        )
     return softshrink_op(input, lambd)
 
 

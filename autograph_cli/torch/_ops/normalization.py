@@ -174,7 +174,7 @@ def _shown(shape: Any) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
         raise RuntimeError(
@@ -189,7 +189,7 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> tupl
             )
     if input._raw.shape[-len(sizes) :] != sizes:
         raise RuntimeError(
-            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*, {_shown(sizes)[1:]}, but got input of size"
+            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*{comma}{_shown(sizes)[1:]}, but got input of size"
             f"{_shown(input._raw.shape)}"
         )
     return sizes
@@ -212,7 +212,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: A
 @composite(method=False)
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
-    sizes = _check_normalized(input, normalized_shape, weight, None)
+    sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
     axes = tuple(range(input.ndim - len(sizes), input.ndim))
     tiny = finfo(input.dtype).eps if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
@@ -234,7 +234,7 @@ def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, 
     read = (None, None) if training else (running_mean, running_var)
     results = batch_norm_op(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
-        count = input._raw.size / max(input._raw.shape[1], 1)
+        count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
         variance = results[2]._raw ** -2.0 - eps
         _update(running_mean, results[1]._raw, momentum)
         _update(running_var, variance * (count / max(count - 1, 1)), momentum)
@@ -250,9 +250,10 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    channels = shape[1] if len(shape) > 1 else 0
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.size != shape[1]:
-            raise RuntimeError(f"{name} should contain {shape[1]} elements not {t._raw.size}")
+        if t is not None and t._raw.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
     return found
 

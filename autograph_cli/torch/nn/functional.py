@@ -110,6 +110,7 @@ from .._ops.pooling import (
     fractional_max_pool3d,
     lp_pool1d,
     lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
