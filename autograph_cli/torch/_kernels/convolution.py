@@ -100,7 +100,8 @@ class Convolution:
         n, o = a.shape[:2]
         wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
         lines = self.xp.zeros((n, o, a.shape[2], *wide[1:]), a.dtype)
-        lines[(..., *(slice(m) for m in a.shape[3:]))] = a
+        inside = (..., *map(slice, a.shape[3:]))
+        lines[inside] = a
         flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
         length = flat.shape[3]
         columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
