@@ -98,7 +98,7 @@ class Pooling:
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
-        flat = (indices.reshape(planes, -1) + lines).ravel()
+        flat = (indices.reshape(planes, math.prod(indices.shape[len(sizes) - dims :])) + lines).ravel()
         total = self.xp.bincount(flat, grad.ravel(), planes * plane)
         return total.astype(grad.dtype).reshape(sizes)
 
@@ -120,7 +120,8 @@ class Pooling:
         lead = a.shape[: a.ndim - len(size)]
         planes, plane = math.prod(lead), math.prod(size)
         out = self.xp.zeros((planes, plane), a.dtype)
-        out[self.xp.arange(planes).reshape(-1, 1), indices.reshape(planes, -1)] = a.reshape(planes, -1)
+        length = math.prod(a.shape[len(lead) :])
+        out[self.xp.arange(planes).reshape(-1, 1), indices.reshape(planes, length)] = a.reshape(planes, length)
         return out.reshape(*lead, *size)
 
     max_unpool2d = max_unpool3d = max_unpool

@@ -164,7 +164,7 @@ def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, 
     if code == SUM:
         even = reductions.sum(even)
     elif code == MEAN and weight is None:
-        even = reductions.mean(even.masked_select(~ignored))
+        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(~ignored))
     elif code == MEAN and weight is not None:
         kept = weight.gather(0, target.masked_select(~ignored).flatten())  # type: ignore[attr-defined]
         even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))

@@ -9,7 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.views import bump
-from . import reductions, views
+from . import functions, reductions, views
 from .comparison import finfo
 from .convolution import wanted
 from .nonlinear import refuse
@@ -241,6 +241,12 @@ def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, 
     return results
 
 
+def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
+    out = functions.clone_(input)
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]  # type: ignore[no-any-return]
+
+
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
                momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
@@ -254,6 +260,8 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
+    if not input._raw.size:
+        return _empty_batch(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
     return found
 
