@@ -82,6 +82,8 @@ class Normalization:
             self.xp.add.reduce(grad, axis=axes) if mask[2] else none,
         )
 
+    batch_norm_backward = native_batch_norm_backward
+
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n, groups, -1 if a.size else 0), (2,), eps)

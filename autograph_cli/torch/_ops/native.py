@@ -8,7 +8,7 @@ from typing import Any
 from .._core.operation import operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
-from . import attention, convolution, distances, embedding, losses, normalization, sampling
+from . import activations, attention, convolution, distances, embedding, losses, normalization, sampling
 
 
 @composite(method=False)
@@ -16,6 +16,46 @@ def batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running
                eps: float, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
     """`nn.functional.batch_norm`."""
     return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@composite(method=False)
+def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *rest: Any) -> Any:
+    """`native_batch_norm` with running statistics, or without them: (training, momentum, eps) alone."""
+    if len(rest) == 3:
+        return normalization.normalized_batch(normalization.batch_norm_no_stats, input, weight, bias, None, None, *rest)
+    return normalization.normalized_batch(normalization.batch_norm_legit, input, weight, bias, *rest)
+
+
+@composite(method=False)
+def _batch_norm_with_update(input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float,
+                            eps: float) -> Any:  # fmt: skip
+    """`native_batch_norm` while training, and room that other devices reserve."""
+    return normalization.normalized_batch(
+        normalization.batch_norm_with_update, input, weight, bias, running_mean, running_var, True, momentum, eps
+    )
+
+
+@composite(method=False)
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of `softmax` from that of its result."""
+    made = activations.softmax_backward(grad_output, output, dim % max(output.ndim, 1))
+    return made if input_dtype is None or made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool, *scales: Any) -> Tensor:
+    """`interpolate` with a filter as wide as the results are apart."""
+    factors = scales[0] if len(scales) == 1 and scales[0] is not None else scales if len(scales) == 2 else (None, None)
+    size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
+    return sampling.resizings["linear_aa", 2](input, tuple(size), align_corners, tuple(factors))  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def max_pool2d_with_indices_backward(grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any,
+                                     dilation: Any, ceil_mode: bool, indices: Tensor) -> Tensor:  # fmt: skip
+    """The gradient of `max_pool2d` from that of its result."""
+    found: Tensor = operations.max_pool2d_with_indices_backward(grad_output, self, indices)
+    return found
 
 
 @composite(method=False)
