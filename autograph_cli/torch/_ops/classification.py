@@ -77,11 +77,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         raise ValueError(
             f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
         )
-    if target._raw.dtype.kind not in "iu":
-        from .._core.dtypes import cpp_name
-
-        kind = cpp_name(target._raw.dtype).replace("double", "Double").replace("float", "Float")
-        raise RuntimeError(f"expected scalar type Long but found {kind}")
+    _check_long(target)
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
@@ -168,7 +164,7 @@ def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, 
     if code == SUM:
         even = reductions.sum(even)
     elif code == MEAN and weight is None:
-        even = reductions.mean(even.masked_select(~ignored))
+        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(~ignored))
     elif code == MEAN and weight is not None:
         kept = weight.gather(0, target.masked_select(~ignored).flatten())  # type: ignore[attr-defined]
         even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))
@@ -207,21 +203,31 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    _check_margin("multi", input, target)
+    _check_margin(input, target)
     if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
         raise RuntimeError(f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}")
+    _check_long(target)
     return multi_margin(input, target, p, margin, weight, code)
 
 
-def _check_margin(kind: str, input: Tensor, target: Tensor) -> None:
-    shape = input._raw.shape
+def _check_margin(input: Tensor, target: Tensor) -> None:
+    shape, size = input._raw.shape, list(target._raw.shape)
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    rows = shape[0] if len(shape) == 2 else 1
+    if target.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "
+            f"target size [{rows}], but got {size}. Input has shape {list(shape)}."
         )
-    wanted = (shape[:-1] if kind == "multi" else shape)
-    if target._raw.shape != wanted and not (len(shape) == 1 and target._raw.size == 1 and target.ndim < 2):
-        raise RuntimeError(f"inconsistent target size, expected {list(wanted)} but got {list(target._raw.shape)}")
+
+
+def _check_long(target: Tensor) -> None:
+    if target._raw.dtype.kind not in "iu":
+        from .._core.dtypes import cpp_name
+
+        kind = cpp_name(target._raw.dtype)
+        raise RuntimeError(f"expected scalar type Long but found {kind[:1].upper()}{kind[1:]}")
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
@@ -337,8 +343,8 @@ def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
     if len(features) > 1 and input.ndim == 1:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {list(weight._raw.shape)} requires batched input, [N, {inner}], "
-            f"got unbatched input with shape {list(input._raw.shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight._raw.shape)} requires batched input, (N, {inner}), "
+            f"got unbatched input with shape {tuple(input._raw.shape)}"
         )
     if bias is not None and bias._raw.shape != features:
         raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")
