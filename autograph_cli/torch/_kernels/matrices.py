@@ -164,7 +164,10 @@ class Matrices:
             lu, pivots, info = self.lu_factor(a)
             x = self.linalg_lu_solve(lu, pivots, right)
         x = self.column_major(x) if left else self.xp.ascontiguousarray(self.xp.swapaxes(x, -1, -2))
-        return (x[..., 0] if vector else x), info
+        if vector:
+            x = x[..., 0]
+            return (self.column_major(x) if x.ndim > 1 else x), info
+        return x, info
 
     def solve(self, a: Any, b: Any, left: bool = True) -> Any:
         return self.linalg_solve_ex(a, b, left)[0]
