@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -131,7 +132,8 @@ def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) ->
         return
     content = _content(found, format_, title)
     if output is None:
-        click.get_binary_stream("stdout").write(content)
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
     else:
         write(output, content)
 

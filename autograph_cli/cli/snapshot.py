@@ -33,7 +33,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
 @click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
-@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="Graphs to keep of a step; may be repeated.")
+@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to keep of a step; repeatable.")
 @click.option("--include", metavar="PARTS", help=f"What to keep of nodes, some of: {','.join(HOLDS)}.")
 @click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts to run at once.")

@@ -25,8 +25,8 @@ _CUTS: dict[str, Callable[[Graph], Graph]] = {
 class GraphSnapshot:
     """Compares the graphs of a test with those in files beside it.
 
-    `assert graph_snapshot == loss` takes a tensor, several in a list, tuple or dict, a function, or a `Graph`. The first
-    comparison of a test is kept in `__graphs__/test_file/test_name.graph.txt`, the second in `test_name.2.graph.txt`.
+    `assert graph_snapshot == loss` takes a tensor, several in a list, tuple or dict, a function, or a `Graph`. The
+    first comparison of a test is kept in `__graphs__/test_file/test_name.graph.txt`, the second in `test_name.2...`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `graph_snapshot`, `--graph-update`, and what is told at the end. Light until it is used."""
+"""The pytest plugin: the fixture `graph_snapshot`, `--graph-update`, a word at the end. Light until it is used."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ Each operation has two ways to run. `general` (general.py) is the plain statemen
 
 from __future__ import annotations
 
-import inspect
+import ast
+import functools
+import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -164,23 +166,20 @@ def _raw_saved_property(index: int) -> property:
 
 def _lambda_text(formula: Formula) -> str:
     """The body of a formula, from its source."""
-    import ast
-    import textwrap
-
     if formula.__name__ != "<lambda>":
         return formula.__name__
-    lines, start = inspect.getsourcelines(formula)
-    text = textwrap.dedent("".join(lines)).strip().rstrip(",")
-    for candidate in (text, f"f({text})", f"({text})", f"f({text}", f"dict({{{text}}})"):
-        try:
-            tree = ast.parse(candidate)
-        except SyntaxError:
-            continue
-        names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
-        for found in ast.walk(tree):
-            if isinstance(found, ast.Lambda) and tuple(a.arg for a in found.args.args) == names:
-                return ast.unparse(found.body)
-    return f"<{formula.__code__.co_filename.rpartition('/')[2]}:{start}>"
+    code = formula.__code__
+    for found in _lambdas(code.co_filename):
+        names = tuple(a.arg for a in found.args.args)
+        if found.lineno == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
+            return ast.unparse(found.body)
+    return f"<{code.co_filename.rpartition('/')[2]}:{code.co_firstlineno}>"
+
+
+@functools.cache
+def _lambdas(file: str) -> tuple[ast.Lambda, ...]:
+    tree = ast.parse("".join(linecache.getlines(file)))
+    return tuple(found for found in ast.walk(tree) if isinstance(found, ast.Lambda))
 
 
 def camel(name: str) -> str:

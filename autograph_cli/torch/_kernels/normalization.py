@@ -49,7 +49,7 @@ class Normalization:
     # ---------------------------------------------------------------- channels
 
     def _by_channel(self, x: Any, a: Any) -> Any:
-        return x.reshape(1, -1, *[1] * (a.ndim - 2))
+        return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
     def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                           momentum: float, eps: float) -> Any:  # fmt: skip
@@ -83,6 +83,8 @@ class Normalization:
             self.xp.add.reduce(grad * normal, axis=axes) if mask[1] else none,
             self.xp.add.reduce(grad, axis=axes) if mask[2] else none,
         )
+
+    batch_norm_backward = native_batch_norm_backward
 
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]

@@ -211,7 +211,14 @@ class Pointwise:
         return self.xp.maximum(a, self.number(0, a))
 
     def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
-        return self.xp.where(a <= threshold, self.number(0, grad), grad)[()]
+        return self.kept(grad, ~(a <= threshold))
+
+    def kept(self, grad: Any, mask: Any) -> Any:
+        """`grad` where `mask` holds, 0 elsewhere: bits masked by bits, several times faster than a selection."""
+        if grad.ndim == 0 or grad.dtype.kind != "f" or grad.shape != mask.shape:
+            return self.xp.where(mask, grad, self.number(0, grad))[()]
+        whole = self.xp.dtype(f"i{grad.itemsize}")
+        return (grad.view(whole) & self.xp.negative(mask.view("int8")).astype(whole)).view(grad.dtype)
 
     def tanh_backward(self, grad: Any, output: Any) -> Any:
         return grad * self.conj(self.number(1, output) - output * output)

@@ -62,14 +62,6 @@ clone_in_format = operation(
 )
 
 
-def _cast_back(f: Any, grad: Any, dtype: Any) -> Any:
-    """A gradient in the dtype before the cast: of a complex one the real part, where that was real."""
-    if f.is_complex(grad) and dtypes.CATEGORY[dtype] != dtypes.COMPLEX:
-        grad = f.real(grad)
-    return grad if getattr(grad.dtype, "numpy", grad.dtype) == dtype else f._to_copy(grad, dtype)
-
-
-
 def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype, or itself where nothing changes."""
     have = input._raw.dtype

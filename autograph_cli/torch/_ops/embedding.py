@@ -9,6 +9,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.views import bump
 from . import views
+from .nonlinear import refuse, undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
@@ -30,15 +31,6 @@ def rows_again(f: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
     return f.view(rows, (*indices.shape, rows.shape[1]))
 
 
-def no_second(name: str) -> Any:
-    """The formula of a backward that PyTorch does not differentiate, with its own kind of error."""
-
-    def formula(f: Any, grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return formula
-
-
 bag_op = operation(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, "
     "Tensor? per_sample_weights, bool include_last_offset, int padding_idx) -> "
@@ -55,13 +47,13 @@ operation(
     "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
     "int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
-    grad_output=no_second("_embedding_bag_backward"), per_sample_weights=no_second("_embedding_bag_backward"),
+    grad_output=undifferentiated("_embedding_bag_backward"), per_sample_weights=undifferentiated("_embedding_bag_backward"),
 )  # fmt: skip
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
-    node="EmbeddingBagPerSampleWeightsBackwardBackward0",
-    grad_output=no_second("_embedding_bag_per_sample_weights_backward"),
-    weight=no_second("_embedding_bag_per_sample_weights_backward"),
+    node="NotImplemented",
+    grad_output=refuse("_embedding_bag_per_sample_weights_backward"),
+    weight=refuse("_embedding_bag_per_sample_weights_backward"),
 )
 one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from .._core import dims
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
 from .._core.state import L
@@ -296,6 +297,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input))."""
+    dims.broadcast(input._raw.shape, target._raw.shape)
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
 
 
