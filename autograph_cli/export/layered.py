@@ -30,7 +30,8 @@ def place(scene: Scene) -> Placed:
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
     count = len(scene.boxes)
     band = [box.band for box in scene.boxes] if scene.bands else [0] * count
-    web = weave(count, edges, rows_of(count, edges, band, root_below=scene.data))
+    onward = [edge for edge, arrow in zip(edges, scene.arrows, strict=True) if not arrow.back]
+    web = weave(count, edges, rows_of(count, onward, band, root_below=scene.data))
     sizes = [size_of(box) for box in scene.boxes]
     widths = _widths(scene, web, sizes)
     x = across(web, widths, count, root_below=scene.data)

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 from dataclasses import replace
 
-from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, fill_of, ground, head, outline
+from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, dashes, fill_of, ground, head, outline
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import (
@@ -71,7 +71,7 @@ def path(line: Line, end: Point | None = None) -> str:
 
 def _arrow(key: str, arrow: Arrow, line: Line) -> str:
     tip, *back = head(line)
-    dash = ' stroke-dasharray="5,3"' if arrow.dashed else ""
+    dash = f' stroke-dasharray="{dashes(arrow)}"' if dashes(arrow) else ""
     points = " ".join(map(_point, (tip, *back)))
     neck = tip[0], back[0][1]
     return (
