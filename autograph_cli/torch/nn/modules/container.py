@@ -381,7 +381,8 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or `default`."""
-        return self.get(key, default)
+        found = self[key] if key in self else default  # noqa: SIM401  (this is `get`)
+        return found
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> Any:
         """A dictionary with these keys and one value."""
