@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from autograph_cli.graph.diff import GraphDiff
 
 Kind = Literal["operation", "leaf", "input"]
 
@@ -139,6 +142,12 @@ class Graph:
         from autograph_cli.graph.text import to_text
 
         return to_text(self, details=details)
+
+    def diff(self, other: Graph) -> GraphDiff:
+        """How `other` differs from this graph, matched by structure; true if it does."""
+        from autograph_cli.graph.diff import diff
+
+        return diff(self, other)
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""

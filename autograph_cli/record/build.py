@@ -36,8 +36,7 @@ class _Builder:
         starts = [key for key, row in tape.since(span.first) if row.number <= span.last and row.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.passes for key in entry.ran]
-        # A key for each row; a leaf may be known under several.
-        self.rows = sorted({rows[key].number: rows[key] for key in tape.closure(starts)}.values())
+        self.rows = sorted([rows[key] for key in tape.closure(starts)])
         self.ids = {row.number: place for place, row in enumerate(self.rows)}
         makers = {entry.number: entry for entry in span.passes}
         makers |= {row.made_by.number: row.made_by for row in self.rows if row.made_by is not None}

@@ -21,9 +21,11 @@ from autograph_cli.torch._core.views import CopySlices
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
 Kept = tuple[str, Any, Any, int, int]
-"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value as text."""
+"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
+BATCH = 500
+"""So many rows gather before dead ones of finished steps are dropped."""
 CALLS = 1_000
 """So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
 
@@ -57,7 +59,7 @@ class PassRow:
 
 
 class Row(NamedTuple):
-    """A node, a leaf (one row, however often its AccumulateGrad is made anew) or an input without gradient."""
+    """A node, a leaf (however often its AccumulateGrad is made anew) or an input without gradient."""
 
     number: int
     """Its place in the order in which things were met."""
@@ -95,7 +97,7 @@ class Stack(threading.local):
 
 
 class Tape:
-    """Rows by key (a node's sequence number; inputs have negative keys). It holds no tensor and no node."""
+    """Rows by key (a node's sequence number; inputs have negative keys), in order. It holds no tensor and no node."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
@@ -111,10 +113,16 @@ class Tape:
         """The variables of what an input is a view of, likewise."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
+        self.new_leaves = False
+        """Whether leaves were met since somebody looked for their names."""
+        self.derivatives = False
+        """Whether a backward call has made nodes."""
         self.passes: list[PassRow] = []
         """The backward calls of the step that is going on."""
         self.running = Stack()
         self.limit, self.most_calls = LIMIT, CALLS
+        self.settled = 0
+        """Rows up to this number are left to `sweep`."""
         self.pinned: tuple[int, int] = (0, 0)
         """The rows of a finished step that are wanted still: after this number, up to that one."""
 
@@ -145,25 +153,20 @@ class Tape:
         """The output that a root of a backward call is."""
         if isinstance(root, Tensor):
             return self.output(root)
-        if root.node._seq not in self.rows:
-            self.meet(root.node)
-        return (root.node._seq, root.output_nr) if root.output_nr else root.node._seq
-
-    def runs(self, node: Node) -> None:
-        """A node is about to run in the innermost call."""
-        if node._seq not in self.rows:
-            self.meet(node)
-        self.running.passes[-1].ran.append(node._seq)
+        key = self.key(root.node)
+        return (key, root.output_nr) if root.output_nr else key
 
     def ends(self, call: BackwardCall) -> None:
         """The innermost call is over."""
         entry = self.running.passes.pop()
         rows = self.rows
-        # Calls from within this one may have run what it made, and are above it.
-        nested = self.passes[self.passes.index(entry) :] if self.passes[-1] is not entry else [entry]
-        for later in nested:
-            made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
-            later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        entry.ran = [self.key(node) for node in call.ran]
+        if self.derivatives:
+            # Calls from within this one may have run what it made, and are above it.
+            nested = self.passes[self.passes.index(entry) :] if self.passes[-1] is not entry else [entry]
+            for later in nested:
+                made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
+                later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -175,9 +178,10 @@ class Tape:
             if edge is None:
                 following.append(None)
                 continue
-            key = edge[0]._seq
+            node_there = edge[0]
+            key = node_there._seq
             if key not in rows:
-                self.meet(edge[0])
+                key = self.key(node_there)
             following.append((key, edge[1]) if edge[1] else key)
         args: list[Output] = []
         op = ""
@@ -202,7 +206,10 @@ class Tape:
         elif op and node._seq in map(key_of, args):  # the tensor has its new history already
             args = [output for output in following if output is not None]
         passes = self.running.passes
-        current = L.current
+        current = None
+        if passes:
+            current = L.current
+            self.derivatives = True
         code, offset = self.site(passes)
         self.count = number = self.count + 1
         rows[node._seq] = _row(Row, (
@@ -257,9 +264,7 @@ class Tape:
         if edge is None:
             held = self.held.get(id(tensor))
             return held[1] if held is not None and held[0]() is tensor else None
-        key: int = edge[0]._seq
-        if key not in self.rows:
-            self.meet(edge[0])
+        key = self.key(edge[0])
         return (key, edge[1]) if edge[1] else key
 
     def input(self, tensor: Tensor) -> int:
@@ -271,22 +276,33 @@ class Tape:
         self.held[id(tensor)] = ref, key
         base = tensor._base
         if base is not None and base._edge is None:
-            self.windows.setdefault(id(base), (weakref.ref(base), []))[1].append(self.count)
+            views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
+            views.append(self.count)
+            del views[:-CALLS]
         return key
 
     def note(self, tensor: Tensor, path: str) -> Output | None:
         """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
-        ref, numbers = self.windows.get(id(tensor), (None, ()))
-        if ref is not None and ref() is tensor:
+        ref, numbers = self.windows.get(id(tensor), (None, []))
+        if numbers and ref is not None and ref() is tensor:
             for number in numbers:
                 _add(self.borrowed, (number, 0), path)
+            numbers.clear()
         output = self.output(tensor)
         if output is not None:
             _add(self.names, (self.rows[key_of(output)].number, number_of(output)), path)
         return output
 
+    def key(self, node: Node) -> int:
+        """The key of a node's row, which is made if no event told of the node."""
+        if node.__class__ is AccumulateGrad:
+            return self._leaf(node)
+        if node._seq not in self.rows:
+            self.meet(node)
+        return node._seq
+
     def meet(self, node: Node) -> None:
-        """Add rows for nodes that no event told of: leaves, and what was made before the recorder began."""
+        """Add rows for a node that was made before the recorder began, and for all behind it."""
         unseen, stack = {node._seq: node}, [node]
         while stack:
             for edge in stack.pop()._edges:
@@ -300,27 +316,31 @@ class Tape:
         if isinstance(node, AccumulateGrad):
             self._leaf(node)
             return
-        following = tuple([
-            None if edge is None else (edge[0]._seq, edge[1]) if edge[1] else edge[0]._seq for edge in node._edges
-        ])  # fmt: skip
+        places = [None if edge is None else (self.key(edge[0]), edge[1]) for edge in node._edges]
+        following = tuple([place if place is None or place[1] else place[0] for place in places])
         args = tuple([output for output in following if output is not None])
         self.count += 1
         self.rows[node._seq] = Row(self.count, weakref.ref(node), type(node), node._like, following, args)
 
-    def _leaf(self, node: AccumulateGrad) -> None:
+    def _leaf(self, node: AccumulateGrad) -> int:
+        """The key of a leaf's row: the sequence number of its first AccumulateGrad."""
         variable = node.variable
         held = self.held.get(id(variable))
-        known = self.rows.get(held[1]) if held is not None and held[0]() is variable else None
-        if known is None or known.cls is None:
-            self.count += 1
-            passes, current = self.running.passes, L.current
-            made = bool(passes) and current is not None and node._seq > passes[-1].last_key
-            known = Row(
-                self.count, weakref.ref(variable), AccumulateGrad, node._like,
-                parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
-            )  # fmt: skip
-        self.rows[node._seq] = known
-        self.held[id(variable)] = known.ref, node._seq
+        if held is not None and held[0]() is variable:
+            known = self.rows.get(held[1])
+            if known is not None and known.cls is not None:
+                return held[1]
+        self.count += 1
+        self.new_leaves = True
+        passes, current = self.running.passes, L.current
+        made = bool(passes) and current is not None and node._seq > passes[-1].last_key
+        ref = weakref.ref(variable)
+        self.rows[node._seq] = Row(
+            self.count, ref, AccumulateGrad, node._like,
+            parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
+        )  # fmt: skip
+        self.held[id(variable)] = ref, node._seq
+        return node._seq
 
     # -- what there is
 
@@ -328,10 +348,9 @@ class Tape:
         """The rows that were met after this number, the newest first."""
         for key in reversed(self.rows):
             row = self.rows[key]
-            if row.number > number:
-                yield key, row
-            elif row.cls is not AccumulateGrad:  # a leaf keeps its number under newer keys
+            if row.number <= number:
                 return
+            yield key, row
 
     def closure(self, keys: Iterable[int]) -> set[int]:
         """These rows and all that they hang on: by gradient, by data, as derivatives."""
@@ -353,6 +372,38 @@ class Tape:
         """The highest sequence number that was met."""
         return max((key for key, _ in zip(reversed(self.rows), range(8), strict=False)), default=0)
 
+    def forget(self, last: int) -> None:
+        """Now and then, drop the dead rows of finished steps, up to number `last`, that no other row hangs on.
+
+        This looks at new rows only; what outlives it waits for a `sweep`.
+        """
+        if self.count - self.settled < BATCH:
+            return
+        used: set[Any] = set()
+        keep: set[int] = set()
+        for key, row in self.since(self.settled):
+            number = row[0]
+            if number > last or row[1]() is not None or key in used:
+                # What a row hangs on is older than itself.
+                keep.add(number)
+                used.update(row.next, row.args)
+                used.add(row.parent)
+                used.update([output[0] for output in (*row.next, *row.args) if output.__class__ is tuple])
+        self._drop({row[0] for _, row in self.since(self.settled)} - keep)
+        self.settled = last
+        if len(self.held) > self.limit:
+            self.sweep()
+
+    def _drop(self, numbers: set[int]) -> None:
+        self.rows = {key: row for key, row in self.rows.items() if row[0] not in numbers}
+        self.saved = {number: saved for number, saved in self.saved.items() if number not in numbers}
+        self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
+        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
+        self.windows = {
+            name: (ref, [number for number in views if number not in numbers])
+            for name, (ref, views) in self.windows.items() if ref() is not None
+        }  # fmt: skip
+
     def sweep(self) -> None:
         """Drop the rows of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
         first, last = self.pinned
@@ -363,16 +414,9 @@ class Tape:
         self.held = {name: held for name, held in self.held.items() if held[0]() is not None}
         leaves = [key for _, key in self.held.values() if self.rows[key].cls is not None]
         keep = self.closure([*starts, *leaves])
-        self.rows = {key: row for key, row in self.rows.items() if key in keep}
+        self._drop({row[0] for key, row in self.rows.items() if key not in keep})
         self.held = {name: held for name, held in self.held.items() if held[1] in keep}
-        numbers = {row.number for row in self.rows.values()}
-        self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
-        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] in numbers}
-        self.windows = {
-            name: (ref, [number for number in views if number in numbers])
-            for name, (ref, views) in self.windows.items() if ref() is not None
-        }  # fmt: skip
-        self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
+        self.settled = self.count
         self.limit = max(LIMIT, 2 * len(self.rows))
         self.forget_calls()
 

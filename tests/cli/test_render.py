@@ -154,8 +154,8 @@ def test_nothing_recorded_says_what_to_do(cli: Cli) -> None:
 
 
 def test_trace_without_a_graph_says_what_to_add(cli: Cli, drawn: Drawn, tmp_path: Path) -> None:
-    store.keep(Trace("expr.py", (Step(0, Graph()),), total_steps=1), tmp_path)
-    result = cli("render")
+    store.save(Trace("expr.py", (Step(0, Graph()),), total_steps=1), tmp_path / "empty.json")
+    result = cli("render", "empty.json")
     assert result.exit_code != 0
     assert "no tensor required grad" in result.stderr
 

@@ -131,7 +131,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                 f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
             )
-        made.append(g)
+        made.append(g if g._raw.dtype == kind else operations._to_copy(g, kind))
     return made
 
 
@@ -244,7 +244,8 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, general.kernels()
         ndarray = np.ndarray
-        plain = not (self.recorded or S.observer is not None or L.anomaly)
+        plain = not (self.recorded or L.anomaly)
+        ran = None if S.observer is None else self.call.ran
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
@@ -255,6 +256,9 @@ class Pass:
                 if leaves:
                     self._undefined(node)
                 continue
+            if ran is not None:
+                ran.append(node)
+                L.current = node
             if plain and only is None and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
@@ -336,7 +340,7 @@ class Pass:
         if self.only is not None and leaf not in self.captures:
             return
         if S.observer is not None:
-            S.observer.runs(leaf)
+            self.call.ran.append(leaf)
         variable: Tensor = leaf.variable
         meta = variable._meta
         if meta is not None and meta.hooks:
@@ -363,10 +367,8 @@ class Pass:
     # -- the careful way
 
     def _run_node(self, node: Node, g: Any) -> Any:
-        """Run a node with hooks, anomaly checks, an observer, or recorded."""
+        """Run a node with hooks, anomaly checks, or recorded."""
         L.current = node
-        if S.observer is not None:
-            S.observer.runs(node)
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
@@ -522,17 +524,15 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
-    """`fit` by recorded operations."""
+    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
     shape, kind = shape_dtype(like)
+    if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+        g = operations.real(g)
     if g._raw.shape != shape:
         if not _broadcasts(shape, g._raw.shape):
             raise Misfit(g._raw.shape, shape)
         g = operations.sum_to_size(g, shape)
-    if g._raw.dtype != kind:
-        if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
-            g = operations.real(g)
-        g = operations._to_copy(g, kind) if g._raw.dtype != kind else g
-    return g
+    return operations._to_copy(g, kind) if g._raw.dtype != kind else g
 
 
 def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .state import L, S, next_sequence_nr
+from .state import L, next_sequence_nr
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -267,10 +267,8 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
         node = AccumulateGrad(leaf)
         node._extra = meta.accumulator_extra
         meta.accumulator = weakref.ref(node)
-        if L.current is not None and (L.anomaly or S.observer is not None):
-            extra_of(node)
-            if L.anomaly:
-                node.metadata["parent_"] = L.current
+        if L.anomaly and L.current is not None:
+            node.metadata["parent_"] = L.current
     return node
 
 

@@ -22,17 +22,14 @@ class Observer(Protocol):
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
 
-    def runs(self, node: Node) -> None:
-        """`node` is about to run inside the current backward call."""
-
     def ends(self, call: BackwardCall) -> None:
-        """The backward call is over, also when it failed."""
+        """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "roots")
+    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -40,6 +37,7 @@ class BackwardCall:
         self.inputs = inputs
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
+        self.ran: list[Node] = []
 
 
 class Shared:

@@ -8,6 +8,7 @@ from .._core import dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor
+from . import functions as unary
 from . import views
 
 view_as_real_op = operation(
@@ -19,6 +20,7 @@ view_as_complex_op = operation(
 angle_op = operation(
     "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
 )
+CONJUGATE = unary._conj.op.node  # type: ignore[attr-defined]
 
 
 def angle_gradient(f: Any, grad: Any, self: Any) -> Any:
@@ -60,6 +62,9 @@ def _part(name: str, index: int) -> Any:
             if index:
                 raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
             return input
+        if index == 0 and input._edge.__class__ is tuple and input._edge[0].__class__ is CONJUGATE:
+            # PyTorch conjugates lazily, and takes that back before it looks at the memory.
+            input = unary.conj(input)
         pairs = view_as_real_op(input)
         return views.select_op(pairs, pairs.ndim - 1, index)
 

@@ -42,9 +42,21 @@ def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
 
 to_copy = operation(
     "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied,
-    self=lambda f, grad, self_dtype: f._to_copy(grad, self_dtype),
+    self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )  # fmt: skip
 to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
+
+
+def _cast_back(f: Any, grad: Any, dtype: Any) -> Any:
+    """A gradient in the dtype of what was cast."""
+    found = f.real(grad) if f.is_complex(grad) and dtype.kind != "c" else grad
+    return found if _dtype(found) == dtype else f._to_copy(found, dtype)
+
+
+def _dtype(x: Any) -> Any:
+    return x._raw.dtype if isinstance(x, Tensor) else x.dtype
+
+
 clone_in_format = operation(
     "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
 )

@@ -7,7 +7,17 @@ from typing import Any
 
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
-from .._ops.activations import softplus_op as _softplus
+from .._ops.activations import softplus_op as softplus
+from .._ops.attention import bilinear, scaled_dot_product_attention
+from .._ops.classification import (
+    cross_entropy,
+    ctc_loss,
+    linear_cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+)
 from .._ops.convolution import (
     conv1d,
     conv2d,
@@ -18,10 +28,41 @@ from .._ops.convolution import (
     fold,
     unfold,
 )
+from .._ops.distances import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    pdist,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from .._ops.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from .._ops.embedding import embedding, embedding_bag, one_hot
 from .._ops.functions import relu as _relu
 from .._ops.functions import sigmoid, tanh
-from .._ops.linear import addmm_, matmul
-from .._ops.losses import binary_cross_entropy_with_logits, mse_loss
+from .._ops.linear import linear
+from .._ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from .._ops.multihead import multi_head_attention_forward
 from .._ops.nonlinear import (
     celu,
     elu,
@@ -76,17 +117,22 @@ from .._ops.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from .._ops.views import t_op as _t
+from .._ops.sampling import (
+    affine_grid,
+    channel_shuffle,
+    grid_sample,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
     return input.relu_() if inplace else _relu(input)
-
-
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  # noqa: F811
-    """log(1 + exp(beta x)) / beta, and x itself past the threshold."""
-    return _softplus(input, beta, threshold)
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -106,14 +152,6 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
-
-
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight.T + bias, composed as PyTorch composes it."""
-    if bias is not None and input.ndim == 2:
-        return addmm_(bias, input, _t(weight))
-    product = matmul(input, _t(weight))
-    return product if bias is None else product + bias
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,65 @@
+"""Discrete Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NONE, BY_ROOT, BY_N = range(3)
+_FORWARD = {NONE: "backward", BY_ROOT: "ortho", BY_N: "forward"}
+_INVERSE = {NONE: "forward", BY_ROOT: "ortho", BY_N: "backward"}
+
+
+class Fourier:
+    """Kernels of Fourier transforms; `normalization` says by what the result is divided."""
+
+    xp: Any
+
+    def _conj_physical(self, a: Any) -> Any:
+        return a.conj()
+
+    def _fft_c2c(self, a: Any, dim: Any, normalization: int, forward: bool) -> Any:
+        if not dim or not a.size:
+            return a.copy()
+        fft = self.xp.fft
+        return fft.fftn(a, axes=dim, norm=_FORWARD[normalization]) if forward else fft.ifftn(a, axes=dim, norm=_INVERSE[normalization])
+
+    def _fft_r2c(self, a: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+        transform = self.xp.fft.rfftn if onesided else self.xp.fft.fftn
+        return transform(a, axes=dim, norm=_FORWARD[normalization])
+
+    def _fft_c2r(self, a: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
+        size = (*(a.shape[d] for d in dim[:-1]), last_dim_size)
+        return self.xp.fft.irfftn(a, size, dim, norm=_INVERSE[normalization])
+
+    def fft_r2c_backward(self, grad: Any, dim: Any, normalization: int, onesided: bool, last: int) -> Any:
+        if onesided and last > grad.shape[dim[-1]]:
+            full = self.xp.zeros((*grad.shape[: dim[-1]], last, *grad.shape[dim[-1] + 1 :]), grad.dtype)
+            full[(slice(None),) * dim[-1] + (slice(grad.shape[dim[-1]]),)] = grad
+            grad = full
+        return self._fft_c2c(grad, dim, normalization, False).real
+
+    def fft_c2r_backward(self, grad: Any, dim: Any, normalization: int) -> Any:
+        out = self._fft_r2c(grad, dim, normalization, True)
+        twice = grad.shape[dim[-1]] - out.shape[dim[-1]]
+        out[(slice(None),) * dim[-1] + (slice(1, 1 + twice),)] *= 2
+        return out
+
+    def overlap_add(self, frames: Any, sizes: Any, step: int) -> Any:
+        """The sum of frames [..., count, size], each `step` behind the one before."""
+        out = self.xp.zeros(sizes, frames.dtype)
+        count, size = frames.shape[-2:]
+        for k in range(count):
+            out[..., k * step : k * step + size] += frames[..., k, :]
+        return out
+
+    def frames_of(self, a: Any, size: int, step: int) -> Any:
+        """The frames [..., count, size] that `overlap_add` puts together."""
+        windows = self.xp.lib.stride_tricks.sliding_window_view(a, size, axis=-1)
+        return windows[..., ::step, :]
+
+    def frequencies(self, n: int, d: float, half: bool, dtype: Any) -> Any:
+        """k / (n d) for every bin k; from the middle on they are negative, unless only half is asked for."""
+        bins = self.xp.arange(n // 2 + 1 if half else n)
+        if not half:
+            bins[(n + 1) // 2 :] -= n
+        return bins.astype(dtype) * self.xp.dtype(dtype).type(1.0 / (n * d))

@@ -1,0 +1,294 @@
+"""Fourier transforms, composed of the three that PyTorch records: complex to complex, real to complex and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.tensor import Tensor, make
+from .._core.views import run_inplace
+from .._kernels.fourier import BY_N, BY_ROOT, NONE
+from . import arithmetic, views
+from . import functions as unary
+from .padding import constant_pad
+from .pairs import conj_physically
+
+c2c = operation(
+    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)", node="FftC2CBackward0",
+    self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
+)  # fmt: skip
+r2c = operation(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)", node="FftR2CBackward0",
+    self=lambda f, grad, dim, normalization, onesided, self_sizes: f.fft_r2c_backward(
+        grad, dim, normalization, onesided, self_sizes[dim[-1]]),
+)  # fmt: skip
+c2r = operation(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)", node="FftC2RBackward0",
+    self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
+)  # fmt: skip
+
+
+def r2c_backward(grad: Tensor, dim: Any, normalization: int, onesided: bool, last: int) -> Tensor:
+    """The real part of the transform back, of all frequencies (those left out are 0)."""
+    have = grad._raw.shape[dim[-1]]
+    if onesided and last > have:
+        size = (*grad._raw.shape[: dim[-1]], last, *grad._raw.shape[dim[-1] + 1 :])
+        full = operations.zeros_of(size, grad)
+        views.slice_op(full, dim[-1], 0, have, 1).copy_(grad)
+        grad = full
+    return operations.real(c2c(grad, dim, normalization, False))
+
+
+def c2r_backward(grad: Tensor, dim: Any, normalization: int) -> Tensor:
+    """The transform of the gradient, twice where a frequency stands for two."""
+    out = r2c(grad, dim, normalization, True)
+    twice = grad._raw.shape[dim[-1]] - out._raw.shape[dim[-1]]
+    if twice > 0:
+        run_inplace(arithmetic.mul_scalar.op, (views.slice_op(out, dim[-1], 1, 1 + twice, 1), 2))
+    return out
+
+
+operations.fft_r2c_backward, operations.fft_c2r_backward = r2c_backward, c2r_backward
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def _normalization(norm: str | None, forward: bool) -> int:
+    if norm in (None, "backward"):
+        return NONE if forward else BY_N
+    if norm == "forward":
+        return BY_N if forward else NONE
+    if norm == "ortho":
+        return BY_ROOT
+    raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+
+
+def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
+    """`x` in floating point, or complex."""
+    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.S.default_dtype]
+    if kind in (dtypes.float16, dtypes.bfloat16):
+        raise RuntimeError(f"Unsupported dtype {dtypes.cpp_name(kind.numpy)}")
+    if complex_wanted:
+        kind = kind.to_complex()
+    return x if x.dtype is kind else operations._to_copy(x, kind.numpy)
+
+
+def _real_only(name: str, x: Tensor) -> None:
+    if x.dtype.is_complex:
+        raise RuntimeError(f"{name} expects a real input tensor, but got {dtypes.cpp_name(x._raw.dtype)}")
+
+
+def _one(x: Tensor, dim: int) -> int:
+    if x.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dims.wrap(dim, x.ndim)
+
+
+def _positive(n: int) -> int:
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return n
+
+
+def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes (-1: as they are) and dimensions of a transform over several dimensions."""
+    s = None if s is None else ((s,) if isinstance(s, int) else tuple(s))
+    dim = None if dim is None else ((dim,) if isinstance(dim, int) else tuple(dim))
+    if dim is not None:
+        axes = tuple(_one(x, d) for d in dim)
+        if len(set(axes)) != len(axes):
+            raise RuntimeError("FFT dims must be unique")
+        if s is not None and len(s) != len(axes):
+            raise RuntimeError(f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}")
+    elif s is not None:
+        if len(s) > x.ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")
+        axes = tuple(range(x.ndim - len(s), x.ndim))
+    else:
+        axes = tuple(range(x.ndim))
+    sizes = (-1,) * len(axes) if s is None else tuple(s)
+    for n, d in zip(sizes, axes, strict=True):
+        _positive(x._raw.shape[d] if n == -1 else n)
+    return sizes, axes
+
+
+def _resized(x: Tensor, sizes: Any, axes: Any) -> Tensor:
+    """`x` cut or filled with zeros at the end of each axis."""
+    pad, must_pad = [0] * (2 * x.ndim), False
+    for n, d in zip(sizes, axes, strict=True):
+        have = x._raw.shape[d]
+        if n == -1 or n == have:
+            continue
+        if n > have:
+            pad[2 * (x.ndim - 1 - d) + 1] = n - have
+            must_pad = True
+        else:
+            x = views.slice_op(x, d, 0, n, 1)
+    return constant_pad(x, tuple(pad), 0) if must_pad else x
+
+
+# ---------------------------------------------------------------- the public functions
+
+
+def _forward_or_back(name: str, forward: bool) -> Callable[..., Tensor]:
+    def run(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        d = _one(input, dim)
+        x = _promoted(input)
+        if n is not None:
+            x = _resized(x, (_positive(n),), (d,))
+        _positive(x._raw.shape[d])
+        how = _normalization(norm, forward)
+        if x.dtype.is_complex:
+            return c2c(x, (d,), how, forward)
+        whole = r2c(x, (d,), how, False)
+        return whole if forward else unary.conj(whole)
+
+    return _named(run, name)
+
+
+def _forward_or_back_n(name: str, forward: bool, default: Any) -> Callable[..., Tensor]:
+    def run(input: Tensor, s: Any = None, dim: Any = default, norm: str | None = None) -> Tensor:
+        sizes, axes = _many(input, s, dim)
+        x = _resized(_promoted(input, complex_wanted=True), sizes, axes)
+        return c2c(x, axes, _normalization(norm, forward), forward)
+
+    return _named(run, name)
+
+
+def _to_half(name: str, forward: bool) -> Callable[..., Tensor]:
+    """rfft, and ihfft: the same, conjugated and normalized the other way round."""
+
+    def run(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        _real_only(name, input)
+        d = _one(input, dim)
+        x = _promoted(input)
+        if n is not None:
+            x = _resized(x, (_positive(n),), (d,))
+        _positive(x._raw.shape[d])
+        half = r2c(x, (d,), _normalization(norm, forward), True)
+        return half if forward else unary.conj(half)
+
+    return _named(run, name)
+
+
+def _from_half(name: str, forward: bool) -> Callable[..., Tensor]:
+    """irfft, and hfft: the same of the conjugate, normalized the other way round."""
+
+    def run(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        d = _one(input, dim)
+        x = _promoted(input, complex_wanted=True)
+        last = _positive(2 * (x._raw.shape[d] - 1) if n is None else n)
+        if n is not None:
+            x = _resized(x, (last // 2 + 1,), (d,))
+        return c2r(unary.conj(x) if forward else x, (d,), _normalization(norm, forward), last)
+
+    return _named(run, name)
+
+
+def _rfftn(name: str, default: Any) -> Callable[..., Tensor]:
+    def run(input: Tensor, s: Any = None, dim: Any = default, norm: str | None = None) -> Tensor:
+        _real_only(name, input)
+        sizes, axes = _many(input, s, dim)
+        if not axes:
+            raise RuntimeError(f"{name} must transform at least one axis")
+        return r2c(_resized(_promoted(input), sizes, axes), axes, _normalization(norm, True), True)
+
+    return _named(run, name)
+
+
+def _half_sizes(name: str, x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Sizes of the half spectrum, axes, and the length of the last one when it is whole."""
+    sizes, axes = _many(x, s, dim)
+    if not axes:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    last = 2 * (x._raw.shape[axes[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
+    return (*sizes[:-1], _positive(last) // 2 + 1), axes, last
+
+
+def _irfftn(name: str, default: Any) -> Callable[..., Tensor]:
+    def run(input: Tensor, s: Any = None, dim: Any = default, norm: str | None = None) -> Tensor:
+        sizes, axes, last = _half_sizes(name, input, s, dim)
+        x = _resized(_promoted(input, complex_wanted=True), sizes, axes)
+        return c2r(x, axes, _normalization(norm, False), last)
+
+    return _named(run, name)
+
+
+def _hfftn(name: str, default: Any) -> Callable[..., Tensor]:
+    def run(input: Tensor, s: Any = None, dim: Any = default, norm: str | None = None) -> Tensor:
+        sizes, axes, last = _half_sizes(name, input, s, dim)
+        x = _resized(_promoted(input, complex_wanted=True), sizes, axes)
+        how = _normalization(norm, True)
+        if axes[:-1]:
+            x = c2c(x, axes[:-1], how, True)
+        return c2r(unary.conj(x), axes[-1:], how, last)
+
+    return _named(run, name)
+
+
+def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
+    def run(input: Tensor, s: Any = None, dim: Any = default, norm: str | None = None) -> Tensor:
+        _real_only(name, input)
+        sizes, axes = _many(input, s, dim)
+        if not axes:
+            raise RuntimeError(f"{name} must transform at least one axis")
+        how = _normalization(norm, False)
+        half = r2c(_resized(_promoted(input), sizes, axes), axes[-1:], how, True)
+        return c2c(conj_physically(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
+
+    return _named(run, name)
+
+
+def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    from .._core.registry import with_out
+
+    run.__name__ = run.__qualname__ = name
+    return with_out(run)
+
+
+def _shift(name: str, extra: int) -> Callable[..., Tensor]:
+    def run(input: Tensor, dim: Any = None) -> Tensor:
+        from .arranging import roll_op
+
+        axes = tuple(range(input.ndim)) if dim is None else dims.wrap_all(dim, input.ndim)
+        return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
+
+    return _named(run, name)
+
+
+public: dict[str, Callable[..., Any]] = {
+    "fft": _forward_or_back("fft", True), "ifft": _forward_or_back("ifft", False),
+    "rfft": _to_half("rfft", True), "ihfft": _to_half("ihfft", False),
+    "irfft": _from_half("irfft", False), "hfft": _from_half("hfft", True),
+    "fftshift": _shift("fftshift", 0), "ifftshift": _shift("ifftshift", 1),
+}  # fmt: skip
+for _suffix, _default in (("2", (-2, -1)), ("n", None)):
+    public |= {
+        f"fft{_suffix}": _forward_or_back_n(f"fft{_suffix}", True, _default),
+        f"ifft{_suffix}": _forward_or_back_n(f"ifft{_suffix}", False, _default),
+        f"rfft{_suffix}": _rfftn(f"rfft{_suffix}", _default), f"irfft{_suffix}": _irfftn(f"irfft{_suffix}", _default),
+        f"hfft{_suffix}": _hfftn(f"hfft{_suffix}", _default), f"ihfft{_suffix}": _ihfftn(f"ihfft{_suffix}", _default),
+    }  # fmt: skip
+
+
+def frequencies(half: bool) -> Callable[..., Tensor]:
+    """The frequencies of a transform's bins: all, or those of a real signal's half."""
+
+    def run(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+        from .._core.general import kernels, put
+
+        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.S.default_dtype
+        made = make(kernels().frequencies(n, d, half, kind))
+        if out is not None:
+            put(out, made._raw)
+            return out  # type: ignore[no-any-return]
+        return made.requires_grad_() if requires_grad else made
+
+    return run
+
+
+public["fftfreq"], public["rfftfreq"] = frequencies(False), frequencies(True)

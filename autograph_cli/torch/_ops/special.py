@@ -1,0 +1,316 @@
+"""Special functions and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dtypes
+from .._core.general import wrap_number
+from .._core.operation import operation, operations
+from .._core.registry import composite, dispatch, publish
+from .._core.tensor import Tensor, make
+from .._core.views import run_inplace
+from ._errors import not_implemented
+
+ROOT_PI = math.sqrt(math.pi)
+
+erf = operation(
+    "erf(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
+)  # fmt: skip
+erfc = operation(
+    "erfc(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), -2 / ROOT_PI) * grad,
+)  # fmt: skip
+erfcx = operation(
+    "special_erfcx(Tensor self)", floating=True,
+    self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
+)  # fmt: skip
+erfinv = operation(
+    "erfinv(Tensor self)", floating=True,
+    self=lambda f, grad, self: f.mul_Scalar(f.exp(f.pow_Tensor_Scalar(f.erfinv(self), 2)), 0.5 * ROOT_PI) * grad,
+)  # fmt: skip
+ndtri = operation(
+    "special_ndtri(Tensor self)", floating=True,
+    self=lambda f, grad, result: f.mul_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(
+        f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)),
+)  # fmt: skip
+log_ndtr = operation(
+    "special_log_ndtr(Tensor self)", floating=True,
+    self=lambda f, grad, self, result: f.div_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(
+        f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
+)  # fmt: skip
+lgamma = operation("lgamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.digamma(self))
+digamma = operation("digamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.polygamma(1, self))
+polygamma_op = operation(
+    "polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self)
+)
+polygamma_in_place = operation(
+    "polygamma_(Tensor self, int n)", lambda f, x, n: f.polygamma(n, x), node="PolygammaBackward1",
+    self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self),
+)  # fmt: skip
+mvlgamma_op = operation(
+    "mvlgamma(Tensor self, int p)", lambda f, x, p: _mvlgamma(f, x, p), floating=True,
+    self=lambda f, grad, self, p: grad * f.sum_dim_IntList(f.digamma(_ladder(f, self, p)), (self.ndim,)),
+)  # fmt: skip
+igamma_op = operation(
+    "igamma(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("igamma: input"),
+    other=lambda f, grad, self, other: grad * f.exp(_gamma_density(f, self, other)),
+)  # fmt: skip
+igammac_op = operation(
+    "igammac(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("igammac: input"),
+    other=lambda f, grad, self, other: f.neg(grad) * f.exp(_gamma_density(f, self, other)),
+)  # fmt: skip
+i0 = operation("i0(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.special_i1(self))
+i0e = operation(
+    "special_i0e(Tensor self)", floating=True, node="SpecialI0EBackward0",
+    self=lambda f, grad, self, result: grad * f.sub(f.special_i1e(self), f.sgn(self) * result),
+)  # fmt: skip
+i1 = operation("special_i1(Tensor self)", floating=True, self=lambda f, grad, self, result: i1_gradient(f, grad, self, result))
+i1e = operation(
+    "special_i1e(Tensor self)", floating=True, node="SpecialI1EBackward0",
+    self=lambda f, grad, self, result: i1e_gradient(f, grad, self, result),
+)  # fmt: skip
+sinc = operation(
+    "sinc(Tensor self)", floating=True, self=lambda f, grad, self: sinc_gradient(f, grad, self)
+)
+logit = operation(
+    "logit(Tensor self, float? eps=None)", floating=True, self=lambda f, grad, self, eps: logit_gradient(f, grad, self, eps)
+)
+entr = operation(
+    "special_entr(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.add_Scalar(f.log(self), 1))
+)
+
+
+def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
+    """x log(y + shift) of two tensors, of a number and a tensor, of a tensor and a number."""
+    special = "special_" * bool(shift)
+    beyond = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
+    node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
+    log = lambda f: getattr(f, special + name)  # noqa: E731
+    both = operation(
+        f"{special}{name}(Tensor self, Tensor other)", promotes=True, floating=True, node=f"{node}0",
+        self=lambda f, grad, self, other: f.masked_fill_Scalar(
+            log(f)(grad, other), _at_edge(f, self, other, -shift), 0),
+        other=lambda f, grad, self, other: f.div(grad * self, beyond(f, other)),
+    )  # fmt: skip
+    number_first = operation(
+        f"{special}{name}.self_scalar(Scalar self, Tensor other)",
+        node=f"{node}1", other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
+    )  # fmt: skip
+    number_second = operation(
+        f"{special}{name}.other_scalar(Tensor self, Scalar other)",
+        node=f"{node}2",
+        self=lambda f, grad, self, other: _by_first(f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift),
+    )  # fmt: skip
+    return both, number_first, number_second
+
+
+def _by_first(f: Any, gradient: Any, self: Any, other: Any, edge: float) -> Any:
+    return gradient if other > edge else f.masked_fill_Scalar(gradient, f.eq(self, f.full_like_number(self, 0)), 0)
+
+
+def _at_edge(f: Any, x: Any, y: Any, edge: float) -> Any:
+    return f.bitwise_and(f.eq(x, f.full_like_number(x, 0)), f.le(y, f.full_like_number(y, edge)))
+
+
+xlogy_tensors, xlogy_number_first, xlogy_number_second = _with_numbers("xlogy", 0)
+xlog1py_tensors, xlog1py_number_first, xlog1py_number_second = _with_numbers("xlog1py", 1)
+zeta_tensors = operation(
+    "special_zeta(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("zeta"),
+    other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
+)  # fmt: skip
+zeta_number_first = operation(
+    "special_zeta.self_scalar(Scalar self, Tensor other)",
+    node="SpecialZetaBackward1",
+    other=lambda f, grad, self, other: f.mul_Scalar(grad, -self) * f.special_zeta_self_scalar(self + 1.0, other),
+)  # fmt: skip
+zeta_number_second = operation(
+    "special_zeta.other_scalar(Tensor self, Scalar other)",
+    node="SpecialZetaBackward2", self=not_implemented("zeta"),
+)  # fmt: skip
+
+NOT_DIFFERENTIABLE = (
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
+    "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+    "spherical_bessel_j0",
+)  # fmt: skip
+POLYNOMIALS = (
+    "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+    "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+)  # fmt: skip
+plain = {name: operation(f"special_{name}(Tensor self)", floating=True) for name in NOT_DIFFERENTIABLE}
+"""The functions that PyTorch does not differentiate."""
+polynomials = {
+    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True) for name in POLYNOMIALS
+}
+publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
+
+
+# ---------------------------------------------------------------- parts of the formulas
+
+
+def _ladder(f: Any, x: Any, p: int) -> Any:
+    """x + (1 - p) / 2, ..., x - 1 / 2, x: in a new last dimension."""
+    return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
+
+
+def _mvlgamma(f: Any, x: Any, p: int) -> Any:
+    return f.sum(f.lgamma(_ladder(f, x, p)), (x.ndim,)) + f.number(p * (p - 1) * math.log(math.pi) / 4, x)
+
+
+def _gamma_density(f: Any, a: Any, x: Any) -> Any:
+    """The logarithm of the gamma distribution's density."""
+    return f.sub(f.sub(f.sub_Scalar(a, 1) * f.log(x), x), f.lgamma(a))
+
+
+def _away_from_zero(f: Any, x: Any) -> tuple[Any, Any]:
+    """Where x is not tiny, and x with something harmless where it is."""
+    eps = f.full_like_number(x, 2.220446049250313e-16 if x.dtype in (dtypes.float64, dtypes.float64.numpy) else 1.1920928955078125e-07)
+    fine = f.gt(f.abs(x), eps)
+    return fine, f.where(fine, x, eps)
+
+
+def i1_gradient(f: Any, grad: Any, x: Any, result: Any) -> Any:
+    """I0(x) - I1(x) / x, 1/2 at 0."""
+    fine, safe = _away_from_zero(f, x)
+    slope = f.sub(f.i0(safe), result * f.reciprocal(safe))
+    return grad * f.where(fine, slope, f.full_like_number(x, 0.5))
+
+
+def i1e_gradient(f: Any, grad: Any, x: Any, result: Any) -> Any:
+    fine, safe = _away_from_zero(f, x)
+    slope = f.sub(f.special_i0e(safe), result * (f.sgn(safe) + f.reciprocal(safe)))
+    return grad * f.where(fine, slope, f.full_like_number(x, 0.5))
+
+
+def sinc_gradient(f: Any, grad: Any, x: Any) -> Any:
+    """(pi x cos(pi x) - sin(pi x)) / (pi x**2), 0 at 0."""
+    turned, square = f.mul_Scalar(x, math.pi), f.mul_Scalar(x * x, math.pi)
+    slope = grad * f.conj(f.div(f.sub(turned * f.cos(turned), f.sin(turned)), square))
+    return f.where(f.eq(square, f.full_like_number(square, 0)), f.full_like_number(grad, 0), slope)
+
+
+def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
+    """1 / (x (1 - x)) inside; outside 0 where x was clamped, else nan."""
+    low, outside = (0.0, math.nan) if eps is None else (eps, 0.0)
+    inside = f.within(x, low, 1.0 - low)
+    return f.where(inside, f.div(grad, x * f.sub(f.full_like_number(x, 1), x)), f.full_like_number(x, outside))
+
+
+def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
+    from .._core.general import kernels
+
+    return make(kernels().arange_like(start, end, step, like._raw))
+
+
+operations.arange_like = arange_like
+
+
+# ---------------------------------------------------------------- functions
+
+
+@composite(method=False, out=True)
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of `digamma`.
+
+    >>> from autograph_cli import torch
+    >>> torch.polygamma(2, torch.tensor([1.0]))
+    tensor([-2.4041])
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return polygamma_op(n, input)
+
+
+@composite(function=False, name="polygamma")
+def _polygamma_method(input: Tensor, n: int) -> Tensor:
+    return polygamma(n, input)
+
+
+@composite(function=False, name="polygamma_")
+def _polygamma_in_place(input: Tensor, n: int) -> Tensor:
+    return run_inplace(polygamma_in_place.op, (input, n))
+
+
+@dispatch(aliases=("multigammaln",), method=True)
+def mvlgamma(input: Tensor, p: int) -> Any:
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    return mvlgamma_op, input, p
+
+
+def _choice(tensors: Any, number_first: Any, number_second: Any) -> Callable[..., Any]:
+    def choose(input: Any, other: Any) -> Any:
+        if not isinstance(input, Tensor):
+            return number_first, input, other
+        return (tensors if isinstance(other, Tensor) else number_second), input, other
+
+    return choose
+
+
+_xlogy = _choice(xlogy_tensors, xlogy_number_first, xlogy_number_second)
+_xlog1py = _choice(xlog1py_tensors, xlog1py_number_first, xlog1py_number_second)
+_zeta = _choice(zeta_tensors, zeta_number_first, zeta_number_second)
+
+
+def _out(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two operands from what chooses its operation."""
+
+    def run(input: Any, other: Any, *, out: Any = None) -> Any:
+        chosen, *given = choose(input, other)
+        return chosen(*given, out=out)
+
+    return run
+
+
+xlog1py, zeta = _out(_xlog1py), _out(_zeta)
+
+
+def polynomial(name: str) -> Callable[..., Any]:
+    """The polynomial of degree n at x, elementwise; one of both may be a number."""
+    op = polynomials[name]
+
+    def run(input: Any, n: Any, *, out: Any = None) -> Any:
+        if not isinstance(input, Tensor):
+            input = wrap_number(input, n)
+        return op(input, n if isinstance(n, Tensor) else wrap_number(n, input), out=out)
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def ndtr(input: Tensor) -> Tensor:
+    """The area under the standard normal distribution's density up to each element."""
+    f = operations
+    return f.mul_Scalar(f.add_Scalar(f.erf(f.mul_Scalar(input, math.sqrt(0.5))), 1), 0.5)
+
+
+@dispatch()
+def xlogy(input: Any, other: Any) -> Any:
+    """input * log(other), 0 where the input is 0."""
+    return _xlogy(input, other)
+
+
+@dispatch()
+def igamma(input: Tensor, other: Tensor) -> Any:
+    """The regularized lower incomplete gamma function P(input, other)."""
+    _tensors_only("igamma", input, other)
+    return igamma_op, input, other
+
+
+@dispatch()
+def igammac(input: Tensor, other: Tensor) -> Any:
+    """The regularized upper incomplete gamma function Q(input, other)."""
+    _tensors_only("igammac", input, other)
+    return igammac_op, input, other
+
+
+def _tensors_only(name: str, input: Any, other: Any) -> None:
+    for place, (shown, x) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}(): argument '{shown}' (position {place}) must be Tensor, not {type(x).__name__}")
