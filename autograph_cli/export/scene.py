@@ -104,6 +104,8 @@ class _Builder:
                 self.rooted.setdefault((root.node, root.nr), []).append(root.name)
         self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
         self.uses = self._uses()
+        self.several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
+        """Nodes of which more than the first output is used, so that arrows tell which."""
         self.band = self._bands()
         self.repeated = self._repeated()
         self.boxes: list[Box] = []
@@ -237,7 +239,7 @@ class _Builder:
             text = shape if type_.shape else ""
         else:
             text = visible(str(type_))
-        return f"#{nr} {text}".rstrip() if len(node.outputs) > 1 else text
+        return f"#{nr} {text}".rstrip() if node.id in self.several else text
 
     def _tooltip(self, node: Node) -> str:
         lines = [f"%{node.id} {node.name}"]
