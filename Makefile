@@ -6,7 +6,7 @@ DEMO ?= demo
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures snapshots test lint clean
+.PHONY: help venv demo pictures gallery snapshots test lint clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
@@ -24,7 +24,10 @@ demo: venv  ## run a sample and draw its three graphs
 	$(BIN)/autograph render $(DEMO)/first.json --forward --backward --double-backward -o $(DEMO)
 
 pictures: venv  ## draw the pictures of the docs anew
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_pictures.py pictures
+
+gallery: venv  ## draw the gallery of the docs anew
+	$(BIN)/python docs/make_pictures.py gallery
 
 test: venv  ## run all tests
 	$(BIN)/python -m pytest -q

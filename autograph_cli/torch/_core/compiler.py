@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from types import FunctionType
@@ -27,6 +28,7 @@ def install(op: Operation) -> None:
     simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
     op.function = _late(lambda: _forward(op) if simple else _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
+    op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
         op.operator = _late(lambda: _forward(op, operator=True), scope, op.identifier)  # type: ignore[attr-defined]
     op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier)  # type: ignore[attr-defined]
@@ -114,6 +116,17 @@ def _signature(op: Operation) -> str:
     if not op.view:
         parts += ["out=None"] if starred else ["*", "out=None"]
     return ", ".join(parts)
+
+
+def _shown_signature(op: Operation) -> inspect.Signature:
+    """What `help` shows, before the function is compiled too."""
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    empty = inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(_argument(p), kinds[p.keyword_only], default=empty if p.default is REQUIRED else p.default)
+        for p in op.schema.parameters
+    ]
+    return inspect.Signature(parameters if op.view else [*parameters, inspect.Parameter("out", kinds[1], default=None)])
 
 
 def _arguments(op: Operation) -> str:
