@@ -335,7 +335,7 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     base = input._base if input._base is not None else input
     shift = 0
-    if storage_offset is not None and base is not input:
+    if base is not input:
         from .._core.views import geometry
 
         shift = geometry(input._raw, base._raw)[2]
