@@ -271,7 +271,7 @@ def check_overlap(written: Any, read: Any) -> None:
         )
 
 
-_SAME_EVERYWHERE = frozenset(("fill", "zero"))
+_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
 """What writes one value may write it several times to one place."""
 
 

@@ -253,6 +253,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
+    if not n:
+        return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
