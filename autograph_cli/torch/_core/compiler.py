@@ -15,7 +15,7 @@ from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, free
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
-from .views import make_view, materialize
+from .views import make_view, materialize, strides_of
 
 if TYPE_CHECKING:
     from .operation import Derivative, Operation
@@ -53,7 +53,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
         "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
-        "make_view": make_view, "materialize": materialize, "unpack": unpack, "check_version": check_version,
+        "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
         "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast,
     }  # fmt: skip
@@ -182,13 +182,13 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    if not op.promotes:
+    if len(raws) < 2:
         return [f"    raw = {call}"]
     return [
         "    try:",
         f"        raw = {call}",
         "    except ValueError:",
-        f"        check_broadcast({', '.join(raws)})",
+        f"        check_broadcast({', '.join(raw for raw in raws)})",
         "        raise",
     ]
 
@@ -236,8 +236,9 @@ def _record(op: Operation, every: list[str]) -> list[str]:
             f"        {edge} = edge_of({_argument(parameter)})",
         ]
     none = " and ".join(f"{e} is None" for e in edges)
+    asked = " or ".join(f"{_argument(p)} is not None and {_argument(p)}.requires_grad" for p in op.inputs)
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
-    lines += [f"    if {none}:", "        made._edge = None", f"        {hang}", "        return made"]
+    lines += [f"    if {none} and not ({asked}):", "        made._edge = None", f"        {hang}", "        return made"]
     if "result" in op.saved_names:
         lines += ["    made._counter = [0]"]
     lines += [
@@ -267,7 +268,7 @@ def _like(op: Operation) -> str:
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0]._like if not edge0[0]._multiple else {made}"
+        return f"edge0[0]._like if edge0 is not None and not edge0[0]._multiple else {made}"
     return made
 
 
@@ -286,7 +287,7 @@ def _saved(op: Operation, name: str) -> str:
     value = {
         "sizes": f"{shown}._raw.shape",
         "dtype": f"{shown}._raw.dtype",
-        "strides": f"tuple(s // {shown}._raw.itemsize for s in {shown}._raw.strides)",
+        "strides": f"strides_of({shown}._raw)",
     }[tail]
     return f"None if {shown} is None else {value}" if any(p.name == head and p.type == "Tensor?" for p in op.tensors) else value
 

@@ -17,7 +17,7 @@ class Reduction:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
-            return a if dtype is None or a.dtype == dtype else a.astype(dtype)
+            return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:

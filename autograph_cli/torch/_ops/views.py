@@ -254,6 +254,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
+    if not n:
+        return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
@@ -336,7 +338,7 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     base = input._base if input._base is not None else input
     shift = 0
-    if storage_offset is not None and base is not input:
+    if base is not input:
         from .._core.views import geometry
 
         shift = geometry(input._raw, base._raw)[2]
