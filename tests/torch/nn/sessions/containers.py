@@ -1,3 +1,4 @@
+# ruff: noqa: F821, RUF005  (loops call at once; names are given by record_sessions.py)
 s = nn.Sequential(OrderedDict(a=nn.Linear(1, 2), b=nn.ReLU()))
 print(s.a, s[1], s[-1], s[:1], len(s))
 attempt(lambda: s[5])
