@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (loops call at once; names are given by record_sessions.py)
+# ruff: noqa: F821  (names are given by record_sessions.py)
 from functools import partial
 
 
