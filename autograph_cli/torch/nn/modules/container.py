@@ -381,8 +381,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or `default`."""
-        found = self[key] if key in self else default  # noqa: SIM401  (this is `get`)
-        return found
+        return self[key] if key in self._keys else default  # noqa: SIM401  (this is `get`)
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> Any:
         """A dictionary with these keys and one value."""

@@ -45,6 +45,9 @@ class _Loss(Layer):
         if call is not None:
             cls.__constants__ = [name for name in cls.__constants__ if name not in ("size_average", "reduce")]
 
+    def forward(self, *inputs: Any) -> Any:
+        return getattr(F, self._function)(*inputs, **self._settings())
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:
             self.register_buffer(name, value)
@@ -278,7 +281,7 @@ _ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` would work in chunks. The engine keeps the settings; it computes without chunks only."""
+    """How `LinearCrossEntropyLoss` is to work in chunks, which the engine does not do yet: it refuses these settings."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

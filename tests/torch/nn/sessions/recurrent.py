@@ -1,3 +1,4 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
 rnn = nn.utils.rnn
 x = torch.arange(30, dtype=torch.float64).reshape(5, 2, 3)
 for wrong in (

@@ -1,3 +1,4 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
 utils = nn.utils
 torch.manual_seed(1)
 w = utils.parametrizations.weight_norm(nn.Linear(3, 4))
