@@ -44,7 +44,7 @@ _OPERATIONS = (
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
-    "copies", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products", "einsum",
+    "copies", "random", "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
