@@ -44,8 +44,8 @@ _OPERATIONS = (
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "norms", "reflectors", "classification", "sampling", "embedding", "dropout", "attention",
-    "native", "complexes", "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols",
-    "operators", "special", "fft", "products", "einsum", "cdist",
+    "native", "complexes", "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "sparse",
+    "protocols", "operators", "special", "fft", "products", "einsum", "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
