@@ -21,7 +21,7 @@ REASONS = {
     r"^sparse\.|^to_sparse$": "the engine has dense tensors only",
     r"^chalf$": "complex numbers of 32 bits have no NumPy dtype",
     r"_scaled_mm": "a private function of GPU code",
-    r"^as_strided_scatter$": "PyTorch's own first gradient leaves out the input; the engine gives the true one",
+    r"^as_strided_scatter$": "PyTorch's gradient by the input is wrong (it is 0 where the input was kept); the engine gives the true one",
 }
 """Why an item is left as it is, by a pattern of its name; the others show what was observed."""
 
