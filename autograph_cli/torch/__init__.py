@@ -44,7 +44,7 @@ _OPERATIONS = (
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
-    "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products",
+    "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "stft", "products",
     "einsum", "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""

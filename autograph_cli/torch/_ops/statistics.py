@@ -140,7 +140,7 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
 _aminmax_result = named_result("aminmax", "min", "max")
 
 
-@composite(out=True)
+@composite(out="exact")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or along `dim`."""
     d = None if dim is None else dims.wrap(dim, input.ndim)
