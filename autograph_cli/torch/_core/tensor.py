@@ -10,7 +10,6 @@ from . import dtypes
 from .device import CPU
 from .named import Named
 from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
 from .rows import Rows
 from .size import Size
 from .state import L

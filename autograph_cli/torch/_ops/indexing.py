@@ -418,7 +418,7 @@ def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | 
     return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
 
 
-@composite(out="apart")
+@composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)

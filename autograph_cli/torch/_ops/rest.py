@@ -10,6 +10,7 @@ from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor, make
 from . import arithmetic, functions
+from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 
 
@@ -33,9 +34,17 @@ fill_tensor = operation(
 methods.pop("fill")
 
 
+operation(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
+    lambda f, grad, mask, scale: grad * mask * f.number(scale, grad), node="NativeDropoutBackwardBackward0",
+    grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
+    mask=no_derivative("native_dropout_backward: mask"),
+)  # fmt: skip
+
+
 def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
     bits = a.astype("float64").view("uint64") if a.dtype.kind in "fV" else a.astype("uint64")
-    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim)
+    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
 
 
 hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)
