@@ -44,7 +44,7 @@ _OPERATIONS = (
     "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
     "padding", "complexes", "random", "protocols", "operators", "special", "fft",
     "products", "einsum", "distances", "solvers", "decompositions", "norms",
-    "reflectors", "spectra",
+    "reflectors", "spectra", "symmetric",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

@@ -22,11 +22,12 @@ from .polynomials import Polynomials
 from .pooling import Pooling
 from .reduction import Reduction
 from .special import Special
+from .symmetric import Symmetric
 
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Special, Bessel, Polynomials, Fourier, Matrices,
+    Special, Bessel, Polynomials, Fourier, Matrices, Symmetric,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 
