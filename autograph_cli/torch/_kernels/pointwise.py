@@ -119,7 +119,7 @@ class Pointwise:
         return a.imag
 
     def view_as_real(self, a: Any) -> Any:
-        return a.view(a.real.dtype).reshape(*a.shape, 2) if a.flags.c_contiguous else self._strided_parts(a)
+        return a.view(a.real.dtype).reshape(*a.shape, 2) if a.ndim and a.flags.c_contiguous else self._strided_parts(a)
 
     def _strided_parts(self, a: Any) -> Any:
         parts = a.real

@@ -92,10 +92,10 @@ def check_floating(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._raw.dtype)}")
 
 
-def check_info(name: str, info: Any, what: str) -> None:
-    """Raise a LinAlgError if a factorization failed; `what` says why, with {} for the place."""
+def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
+    """Raise an error if a factorization failed; `what` says why, with {} for the place."""
     flat = info.reshape(-1)
     for i, place in enumerate(flat.tolist()):
         if place:
             batch = f"(Batch element {i}): " if info.ndim else ""
-            raise LinAlgError(f"{name}: {batch}{what.format(place)}")
+            raise error(f"{name}: {batch}{what.format(place)}")

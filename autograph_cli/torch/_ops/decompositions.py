@@ -149,7 +149,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
     if gS is not None:
         inner = f.add(inner, f.diag_embed(gS))
     if f.is_complex(U) and gU is not None and gVh is not None:
-        diagonal = f.diagonal(by_u, 0, by_u.ndim - 2, by_u.ndim - 1)
+        diagonal = f.diagonal(_skew(f, by_u), 0, by_u.ndim - 2, by_u.ndim - 1)
         inner = f.add(inner, f.diag_embed(f.div(diagonal, f.mul_Scalar(S, 2))))
     if m > k and gU is not None:
         scaled = f.div(gU, row(f, S))
@@ -521,6 +521,7 @@ def _check_lu(name: str, info: Tensor) -> None:
         name, info._raw,
         "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
         "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        RuntimeError,
     )  # fmt: skip
 
 

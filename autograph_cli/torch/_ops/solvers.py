@@ -128,9 +128,8 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
         return None
     g = by_size
     if turning:
-        phase = None if by_sign is None else f.mul_Scalar(f.imag(f.conj(by_sign) * sign), 1j)
-        g = either(f, by_size, phase, -1)
-        g = f.cast_like(g, A)
+        phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
+        g = f.cast_like(either(f, by_size, phase, -1), A)
     return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
 
 
@@ -374,7 +373,10 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     """The pseudoinverse: singular values below the tolerances count as 0."""
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
-        raise RuntimeError("linalg.pinv: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(
+            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
 
@@ -440,7 +442,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     import math
 
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = A._raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:
