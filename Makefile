@@ -6,10 +6,10 @@ DEMO ?= demo
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint clean
+.PHONY: help venv demo pictures test lint clean
 
 help:  ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 venv: $(INSTALLED)  ## create the environment and install autograph into it
 
@@ -22,6 +22,9 @@ demo: venv  ## run a sample and draw its three graphs
 	@mkdir -p $(DEMO)
 	$(BIN)/autograph run -o $(DEMO)/first.json samples/first.py
 	$(BIN)/autograph render $(DEMO)/first.json --forward --backward --double-backward -o $(DEMO)
+
+pictures: venv  ## draw the pictures of the docs anew
+	$(BIN)/python docs/make_pictures.py
 
 test: venv  ## run all tests
 	$(BIN)/python -m pytest -q

@@ -1,12 +1,36 @@
 """autograph shows what autograd recorded: it runs a PyTorch-style script and draws the graphs that the script built.
 
 >>> from autograph_cli import torch          # the engine, laid out as PyTorch's own namespace
+>>> from autograph_cli import capture        # the graph of a tensor
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autograph_cli.graph import Graph, GraphDiff
+    from autograph_cli.record.capture import capture
+    from autograph_cli.testing.asserts import assert_same_graph
+
 __version__ = "0.1.0"
-__all__ = ["AutographError", "__version__"]
+__all__ = ["AutographError", "Graph", "GraphDiff", "__version__", "assert_same_graph", "capture"]
+
+_HOMES = {
+    "Graph": "autograph_cli.graph",
+    "GraphDiff": "autograph_cli.graph",
+    "assert_same_graph": "autograph_cli.testing.asserts",
+    "capture": "autograph_cli.record.capture",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is public, imported when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found
 
 
 class AutographError(Exception):

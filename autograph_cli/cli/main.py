@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from autograph_cli import AutographError, __version__
+from autograph_cli.cli.diff import diff
 from autograph_cli.cli.info import info
 from autograph_cli.cli.render import render
 from autograph_cli.cli.run import run
 from autograph_cli.cli.show import show
+from autograph_cli.cli.snapshot import snapshot
 from autograph_cli.graph import GraphError, TraceError
 from autograph_cli.record.runner import INTERRUPTED
 
@@ -44,6 +46,9 @@ def main() -> None:
       autograph render --double-backward         ... the orders 0, 1 and 2, apart and linked
       autograph render expr.py --backward -o graph.svg      run and draw in one go
       autograph show expr.py                     the graph as text
+      autograph snapshot expr.py                 keep the graph as a text file beside it
+      autograph snapshot --check expr.py         ... and see that it is the same still
+      autograph diff --rev main expr.py          how the graph differs from that of another revision
 
     \b
     Completion of commands and options, for this shell and in its start-up file:
@@ -53,5 +58,5 @@ def main() -> None:
     """
 
 
-for command in (run, render, show, info):
+for command in (run, render, show, snapshot, diff, info):
     main.add_command(command)

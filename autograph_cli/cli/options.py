@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from autograph_cli import AutographError
-from autograph_cli.graph import Step, Trace
+from autograph_cli.graph import Slice, Step, Trace
 from autograph_cli.graph.names import visible
 from autograph_cli.record import runner, store
 
@@ -47,6 +50,29 @@ class StepType(click.ParamType[str]):
         if value in ("first", "last") or (value.isascii() and value.isdigit()):
             return value
         return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
+
+
+Command = TypeVar("Command", bound=Callable[..., None])
+_SLICES = (
+    click.option("--from", "start", multiple=True, metavar="NAME", help="Only what depends on this; may be repeated."),
+    click.option("--to", "end", multiple=True, metavar="NAME", help="Only what this depends on; may be repeated."),
+    click.option("--around", multiple=True, metavar="NAME", help="Only what is near this variable or operation."),
+    click.option("--radius", type=click.IntRange(0), default=2, show_default=True, help="How near, in edges."),
+)
+
+
+def slice_options(command: Command) -> Command:
+    """Add the options that choose a part of a view; the command gets it as `part`, a `Slice`."""
+
+    @functools.wraps(command)
+    def wrapped(
+        *args: Any, start: tuple[str, ...], end: tuple[str, ...], around: tuple[str, ...], radius: int, **options: Any
+    ) -> None:
+        command(*args, part=Slice(start, end, around, radius), **options)
+
+    for option in reversed(_SLICES):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
-from autograph_cli.cli.options import StepType, choose, open_trace, say_derived
+from autograph_cli.cli.options import StepType, choose, open_trace, say_derived, slice_options
 
-_CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None], graph.Graph]] = {
-    None: graph.slice_to_roots,
-    "forward": graph.forward,
-    "backward": graph.backward,
-    "double-backward": graph.double_backward,
+_CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
+    None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
+    "forward": lambda whole, roots, order: graph.forward(whole, roots),
+    "backward": lambda whole, roots, order: graph.backward(whole, roots),
+    "double-backward": lambda whole, roots, order: graph.double_backward(whole, roots, order or 2),
 }
 
 
@@ -23,13 +23,15 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None], graph.Gr
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
 @click.option("--double-backward", "view", flag_value="double-backward", help="Only the orders 0, 1 and 2.")
+@click.option("--order", type=click.IntRange(1), help="Only the orders up to this one.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
+@slice_options
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @click.pass_context
 def show(
     ctx: click.Context, source: str | None, args: tuple[str, ...], view: str | None, step: str | None,
-    roots: tuple[str, ...], details: bool,
+    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None,
 ) -> None:  # fmt: skip
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -44,8 +46,13 @@ def show(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    shown = _CUTS[view](chosen.graph, roots or None) if view or roots else chosen.graph
+    if order is not None:
+        view = "double-backward"
     if view in (None, "double-backward"):
         say_derived(chosen)
+    shown = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
+    if part:
+        whole, shown = len(shown), part.of(shown)
+        click.echo(f"{part.words()}: {len(shown)} of {whole} nodes", err=True)
     click.echo(graph.to_text(shown, details=details), nl=False)
     ctx.exit(opened.exit_code)

@@ -2,6 +2,9 @@
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.layout import ENGINES
-from autograph_cli.export.rendering import FORMATS, VIEWS, Format, render
+from autograph_cli.export.rendering import FORMATS, VIEWS, Format, notebook_svg, render
+from autograph_cli.graph import records
 
 __all__ = ["ENGINES", "FORMATS", "VIEWS", "ExportError", "Format", "render"]
+
+records.pictured_by = notebook_svg

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import graphviz
 
@@ -34,13 +32,8 @@ def to_dot(
     *,
     tooltips: bool = True,
     labels: bool = True,
-    places: Sequence[tuple[float, float]] | None = None,
-    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Write the scene as DOT.
-
-    `labels` are those of the edges, `places` the centres of the boxes in points, `settings` attributes of the graph.
-    """
+    """Write the scene as DOT, for a layout program to place; `labels` are those of the edges."""
     dot = graphviz.Digraph("autograph")
     dot.attr(
         "graph",
@@ -52,29 +45,28 @@ def to_dot(
         ranksep="0.34",
         pad="0.15",
         newrank="true",
-        **settings,
     )
     dot.attr("node", fontname=FONT, fontsize=f"{TITLE}", fontcolor=INK)
     dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
     if scene.title:
-        dot.attr("graph", label=_label(scene.title), labelloc="t", labeljust="l")
+        dot.attr("graph", label=label_of(scene.title), labelloc="t", labeljust="l")
     for band in scene.bands:
         dot.subgraph(_band(scene, band, tooltips))
     if not scene.bands:
-        for number, box in enumerate(scene.boxes):
-            _node(dot, box, tooltips, None if places is None else places[number])
+        for box in scene.boxes:
+            node_statement(dot, box, tooltips)
     _stack(dot, scene)
     for number, arrow in enumerate(scene.arrows):
         attributes = {"id": f"e{number}"}
         if labels and arrow.label:
-            attributes["label"] = _label(f" {arrow.label} ")
+            attributes["label"] = label_of(f" {arrow.label} ")
         if arrow.dashed:
             attributes |= {"style": "dashed"}
         elif scene.bands:
             attributes["weight"] = "4"
         if tooltips:
             attributes["tooltip"] = _escaped(arrow.tooltip)
-        dot.body.append(_statement(f"{arrow.tail} -> {arrow.head}", attributes))
+        dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
     return str(dot.source)
 
 
@@ -82,7 +74,7 @@ def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
     part = graphviz.Digraph(f"cluster_{band.number}")
     part.attr(
-        label=_label(band.title),
+        label=label_of(band.title),
         labeljust="l",
         style="filled,rounded",
         fillcolor=fill,
@@ -92,7 +84,7 @@ def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
     )
     for box in scene.boxes:
         if box.band == band.number:
-            _node(part, box, tooltips)
+            node_statement(part, box, tooltips)
     return part
 
 
@@ -111,13 +103,14 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
                 dot.edge(point, box.id, style="invis", weight="0")
 
 
-def _node(dot: graphviz.Digraph, box: Box, tooltips: bool, place: tuple[float, float] | None = None) -> None:
+def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
+    """Add a box; `pos` is the middle of one that has a place already."""
     attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
     if tooltips:
         attributes["tooltip"] = _escaped(box.tooltip)
-    if place is not None:
-        attributes["pos"] = f"{place[0]:.2f},{place[1]:.2f}"
-    dot.body.append(_statement(box.id, {"label": _label(box.title, box.subtitle), "id": box.id} | attributes))
+    if pos:
+        attributes["pos"] = pos
+    dot.body.append(statement(box.id, {"label": label_of(box.title, box.subtitle), "id": box.id} | attributes))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -134,12 +127,12 @@ def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
         width = float(attributes["width"]) * 72
         if x > left and x + width > max(right, left + LEGEND_WIDTH):
             x, y = left, y - 24
-        legend.node(key, label=_label(words), id=key, pos=f"{x + width / 2:.2f},{y:.2f}", **attributes)
+        legend.node(key, label=label_of(words), id=key, pos=f"{x + width / 2:.2f},{y:.2f}", **attributes)
         x += width + 8
     return "".join(legend.body)
 
 
-def _statement(subject: str, attributes: dict[str, str]) -> str:
+def statement(subject: str, attributes: dict[str, str]) -> str:
     """One line of DOT; values are labels in HTML or free of quotes, which is ten times as fast as quoting each."""
     listed = [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
     return f"\t{subject} [{' '.join(listed)}]\n"
@@ -149,7 +142,8 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _label(title: str, subtitle: str = "") -> str:
+def label_of(title: str, subtitle: str = "") -> str:
+    """The value of a label attribute."""
     if not subtitle and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"

@@ -1,4 +1,4 @@
-"""From a scene to a picture: a layout program gives places, a legend is put below, and all is drawn."""
+"""Layout programs from outside: Graphviz, in the package that is installed with this one or on the system."""
 
 from __future__ import annotations
 
@@ -6,75 +6,60 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from autograph_cli.export.dot import legend_nodes, to_dot
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layered import place
-from autograph_cli.export.scene import Scene, heights
+from autograph_cli.export.placed import Placed
+from autograph_cli.export.placed_dot import placed_dot
+from autograph_cli.export.polish import polish
+from autograph_cli.export.ranks import heights
+from autograph_cli.export.scene import Scene
 
-ENGINES = ("graphviz-pure", "dot")
+BUILT_IN = "layered"
+ENGINES = (BUILT_IN, "graphviz-pure", "dot")
 TIME_LIMIT = 60.0
-"""Seconds that one run of a layout program may take."""
-CAREFUL, QUICK = 1_000, 3_000
-"""Boxes, with one more for each rank that an edge crosses, up to which a layout program is careful, or quick."""
-LARGEST = 20_000
-"""Boxes up to which a picture is drawn at all."""
+"""Seconds that one run of a program may take."""
+WEIGHT = 1_000
+"""Boxes, with one more for each rank that an edge crosses, up to which Graphviz is quick enough."""
 FINE, COARSE, LONGEST_SIDE = 144, 60, 12_000
 """Dots per inch of a PNG at best and at least, and the dots of its longest side."""
-_QUICK = {"nslimit": ".1", "nslimit1": ".1", "mclimit": ".1", "splines": "line"}
-_STRAIGHT = {"splines": "line", "outputorder": "edgesfirst"}
-_PLACE = re.compile(r'pos="(-?[\d.]+(?:e[-+]?\d+)?,-?[\d.]+(?:e[-+]?\d+)?)"')
 _BOX = re.compile(r'bb="([-\d.e+]+),([-\d.e+]+),([-\d.e+]+),([-\d.e+]+)"')
 
 
-def draw(scene: Scene, format: str, engine: str | None = None) -> bytes:
-    """Draw the scene as `svg` or `png` with one of `ENGINES`.
+def graphviz_svg(scene: Scene, engine: str) -> str:
+    """The scene as SVG, laid out and drawn by a Graphviz program.
 
-    What is done depends on the size of the scene alone, never on time, so the same scene gives the same bytes.
-    Raises `ExportError`: an engine that is unknown or absent, fails, or takes too long; a scene that is too big.
+    Raises `ExportError`: a program that is unknown or absent, fails, or takes too long; a scene that is too big.
     """
     program = find_engine(engine)
-    weight = _weight(scene)
-    if len(scene.boxes) > LARGEST:
-        raise ExportError(
-            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
-            "choose the format dot, text or json, or a smaller part with --root."
-        )
-    if weight <= QUICK:
-        careful = weight <= CAREFUL
-        source = to_dot(scene, tooltips=False, labels=careful, settings={} if careful else _QUICK)
-        placed = _run([program, "-Kdot", "-Tdot"], source).decode()
-    else:
-        scene = replace(scene, bands=())
-        placed = to_dot(scene, tooltips=False, labels=False, places=place(scene), settings=_STRAIGHT)
-    complete = _with_legend(placed, scene)
-    return _run([program, "-Kneato", "-n2", f"-T{format}", *_resolution(complete, format)], complete)
+    if _weight(scene) > WEIGHT:
+        raise ExportError(f"The graph is too big for {engine}: leave the choice to autograph, or draw a smaller part.")
+    placed = _run([program, "-Kdot", "-Tdot"], to_dot(scene, tooltips=False)).decode()
+    svg = _run([program, "-Kneato", "-n2", "-Tsvg"], _with_legend(placed, scene)).decode()
+    return polish(svg, scene)
 
 
-def _resolution(placed: str, format: str) -> list[str]:
-    """As fine as the largest image allows; none for what is not made of dots."""
-    if format != "png":
-        return []
-    places = [tuple(map(float, place.split(","))) for place in _PLACE.findall(placed)]
-    side = max(max(axis) - min(axis) for axis in zip(*places, strict=True)) / 72 + 3
-    dpi = min(FINE, int(LONGEST_SIDE / side))
+def png(placed: Placed, engine: str | None = None) -> bytes:
+    """A placed scene as PNG, as fine as the largest image allows; only the drawing is a Graphviz program's."""
+    dpi = min(FINE, int(LONGEST_SIDE / (max(placed.width, placed.height) / 72)))
     if dpi < COARSE:
         raise ExportError("The graph is too big for a PNG: choose the format svg, or a smaller part with --root.")
-    return [f"-Gdpi={dpi}"]
+    program = find_engine(ENGINES[1] if engine in (None, BUILT_IN) else engine)
+    return _run([program, "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], placed_dot(placed))
 
 
-def find_engine(engine: str | None = None) -> str:
-    """The path of a layout program; the one that is installed with this package unless another is named."""
-    name = engine or ENGINES[0]
+def find_engine(name: str) -> str:
+    """The path of a layout program; empty for the built-in layout."""
     if name not in ENGINES:
         raise ExportError(f"There is no layout program {name!r}; known ones: {', '.join(ENGINES)}.")
+    if name == BUILT_IN:
+        return ""
     # The scripts of an environment that is not activated lie beside its interpreter.
-    path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == ENGINES[0] else None
+    path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == ENGINES[1] else None
     path = path or shutil.which(name)
     if path is None:
-        advice = f"pip install {name}" if name == ENGINES[0] else "install Graphviz, or leave the choice to autograph"
+        advice = f"pip install {name}" if name == ENGINES[1] else "install Graphviz, or leave the choice to autograph"
         raise ExportError(f"The layout program {name!r} is not installed: {advice}.")
     return path
 
@@ -89,11 +74,9 @@ def _weight(scene: Scene) -> int:
 
 def _with_legend(placed: str, scene: Scene) -> str:
     found = _BOX.search(placed)
-    if found:
-        left, bottom, right = (float(found[number]) for number in (1, 2, 3))
-    else:
-        places = place(scene)
-        left, bottom, right = min(x for x, _ in places), min(y for _, y in places) - 30, max(x for x, _ in places)
+    if found is None:
+        raise ExportError("The layout program gave no places.")
+    left, bottom, right = (float(found[number]) for number in (1, 2, 3))
     end = placed.rstrip().rindex("}")
     return placed[:end] + legend_nodes(scene, left, bottom, right) + "}\n"
 

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout import draw, find_engine
+from autograph_cli.export.folding import fold
+from autograph_cli.export.graphml import to_graphml
+from autograph_cli.export.layered import place
+from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
+from autograph_cli.export.mermaid import to_mermaid
+from autograph_cli.export.pdf import to_pdf
+from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Scene, build
-from autograph_cli.export.svg import polish
-from autograph_cli.graph import Graph, Step, backward, double_backward, forward
+from autograph_cli.export.svg import to_svg
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
+
+LARGEST = 20_000
+"""Boxes up to which a picture is drawn at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +30,24 @@ class Job:
     view: str
     title: str
     engine: str | None
+    max_nodes: int | None = None
 
-    def scene(self) -> Scene:
-        """The scene of the view; raises `ExportError` if there is nothing to show."""
+    def scene(self, limit: int | None = None) -> Scene:
+        """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        return build(self.graph, self.title, data=self.view == "forward")
+        scene = build(self.graph, self.title, data=self.view == "forward")
+        return scene if limit is None else fold(scene, limit)
+
+    def placed(self) -> Placed:
+        """The scene with places; raises `ExportError` if there is nothing to show, or too much."""
+        scene = self.scene(self.max_nodes)
+        if len(scene.boxes) > LARGEST:
+            raise ExportError(
+                f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
+                "choose the format dot, text or json, or a smaller part with --root."
+            )
+        return place(scene)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +68,31 @@ VIEWS: dict[str, View] = {
 
 
 def _svg(job: Job) -> bytes:
-    scene = job.scene()
-    return polish(draw(scene, "svg", job.engine).decode(), scene).encode()
+    if job.engine in (None, BUILT_IN):
+        return to_svg(job.placed()).encode()
+    return graphviz_svg(job.scene(job.max_nodes), job.engine).encode()
 
 
 def _png(job: Job) -> bytes:
-    scene = job.scene()
+    placed = job.placed()
+    scene = placed.scene
     if job.engine != "dot":
         shown = scene.title + "".join(box.title + box.subtitle for box in scene.boxes)
         strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
         if strange:
             raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the engine dot.")
-    return draw(scene, "png", job.engine)
+    return png(placed, job.engine)
 
 
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", "image/svg+xml", _svg),
     "png": Format(".png", "image/png", _png),
+    "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
+    "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
+    "graphml": Format(
+        ".graphml", "application/graphml+xml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()
+    ),
     "text": Format(".txt", "text/plain", lambda job: job.graph.to_text().encode(errors="backslashreplace")),
     "json": Format(".json", "application/json", lambda job: job.graph.to_json().encode()),
 }
@@ -77,13 +105,16 @@ def render(
     *,
     roots: Iterable[str] | None = None,
     order: int = 2,
+    part: Slice | None = None,
+    max_nodes: int | None = None,
     engine: str | None = None,
     title: str = "",
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
-    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows.
-    Raises `GraphError` for an unknown root, and `ExportError` for all that stands in the way of a picture.
+    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
+    `part` what of the view is shown. A picture of more than `max_nodes` boxes has its chains folded.
+    Raises `GraphError` for an unknown name, and `ExportError` for all that stands in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
@@ -96,11 +127,23 @@ def render(
     if engine is not None:
         find_engine(engine)
     graph = _graph_of(source, view)
-    part = VIEWS[view](graph, None if roots is None else tuple(roots), order)
-    return FORMATS[format].make(Job(part, view, title, engine))
+    shown = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    if part:
+        whole, shown = len(shown), part.of(shown)
+        title = f"{title} · {part.words()} ({len(shown)} of {whole} nodes)".removeprefix(" · ")
+    return FORMATS[format].make(Job(shown, view, title, engine, max_nodes))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:
     if isinstance(source, Graph):
         return source
     return source.double if view == "double-backward" and source.double else source.graph
+
+
+def notebook_svg(graph: Graph) -> str | None:
+    """The picture of a graph in a notebook: a view as it is, a whole graph as its forward view; None if it is empty."""
+    data = any(node.args for node in graph)
+    shown = forward(graph) if data else graph
+    if not shown.nodes or len(shown) > LARGEST:
+        return None
+    return to_svg(place(build(shown, "", data=data)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
 
 LEGEND: dict[Style, str] = {
@@ -17,9 +18,10 @@ LEGEND: dict[Style, str] = {
     "derivative": "derivative",
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
+    "cut": "left out from here",
 }
 LONGEST_LABEL = 44
-FAR = 4
+FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
 
@@ -71,6 +73,8 @@ class Scene:
     bands: tuple[Band, ...] = ()
     legend: tuple[tuple[Style, str], ...] = ()
     notes: tuple[str, ...] = ()
+    data: bool = False
+    """Whether arrows follow the data; else they follow the gradient, from the roots down."""
 
 
 def build(graph: Graph, title: str, *, data: bool) -> Scene:
@@ -122,6 +126,7 @@ class _Builder:
             tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
             tuple((style, words[style]) for style in LEGEND if style in styles),
             self._notes(),
+            self.data,
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -130,6 +135,7 @@ class _Builder:
         dtype, device = self.common
         where = "" if device == "cpu" else f" on {visible(device)}"
         notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
+        notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
         return tuple(note for note in notes if note)
@@ -161,11 +167,12 @@ class _Builder:
         for user, _, used, _ in self.uses:
             if self.graph.nodes[used].kind != "operation":
                 users.setdefault(used, []).append(user)
-        height = heights(len(self.graph), [(user, used) for user, _, used, _ in self.uses])
+        edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
+        row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
         repeated = set()
         for used, its in users.items():
-            levels = [height[user] for user in its]
-            length = sum(levels) - min(levels) * len(levels)
+            rows = [row[user] for user in its]
+            length = sum(rows) - min(rows) * len(rows) if self.data else max(rows) * len(rows) - sum(rows)
             length += 2 * sum(self.band[user] != self.band[used] for user in its)
             if length > FAR:
                 repeated.add(used)
@@ -184,10 +191,12 @@ class _Builder:
         subtitle = short(", ".join(parts))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
-            of = f"∂ {parent.op or parent.name}"
+            of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = node.op or node.name if self.data else node.name
-        style: Style = "derivative" if node.order else "operation"
+        style: Style = "cut" if node.op == CUT else "derivative" if node.order else "operation"
+        if style == "cut":
+            title = f"{CUT} {node.name}" if not self.data or not subtitle else CUT
         return Box(key, style, short(title), subtitle, tooltip, self.band[node.id])
 
     def _pill(self, node: Node, nr: int) -> None:
@@ -217,13 +226,16 @@ class _Builder:
                 self.arrows.append(Arrow(f"n{node.id}", far, label, dashed, f"gradient of {tooltip}"))
                 continue
             pill = self.pills.get((used.id, edge.nr))
-            self.arrows.append(Arrow(pill or far, f"n{node.id}", "" if pill else label, dashed, tooltip))
+            self.arrows.append(Arrow(pill or far, f"n{node.id}", label, dashed, tooltip))
 
     def _type(self, node: Node, nr: int) -> str:
         type_: TensorType = node.outputs[nr].type
         shape = f"[{', '.join(map(str, type_.shape))}]"
-        text = shape if (type_.dtype, type_.device) == self.common else visible(str(type_))
-        return f"#{nr} {text}" if len(node.outputs) > 1 else text
+        if (type_.dtype, type_.device) == self.common:
+            text = shape if type_.shape else ""
+        else:
+            text = visible(str(type_))
+        return f"#{nr} {text}".rstrip() if len(node.outputs) > 1 else text
 
     def _tooltip(self, node: Node) -> str:
         lines = [f"%{node.id} {node.name}"]
@@ -248,21 +260,3 @@ def band_title(number: int) -> str:
     words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
     order = number // 2
     return f"order {order}" + (f" · {words[order]}" if order in words else "")
-
-
-def heights(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """For nodes 0 to `count`, the length of the longest way along (from, to) edges to an end; linear, no recursion."""
-    incoming: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
-    for tail, head in edges:
-        incoming[head].append(tail)
-        waiting[tail] += 1
-    height = [0] * count
-    ready = [number for number in range(count) if waiting[number] == 0]
-    for number in ready:  # grows while it is walked
-        for tail in incoming[number]:
-            height[tail] = max(height[tail], height[number] + 1)
-            waiting[tail] -= 1
-            if waiting[tail] == 0:
-                ready.append(tail)
-    return height

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-Style = Literal["input", "leaf", "operation", "derivative", "result"]
+Style = Literal["input", "leaf", "operation", "derivative", "result", "cut", "added", "removed", "changed", "folded"]
 
 FONT = "Helvetica"
 INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
-TITLE, SUBTITLE, SMALL, EDGE = 12, 9, 10, 9
+TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
 
 # Fills differ in lightness; border colours are from a palette made for colour-blind eyes.
@@ -18,7 +18,12 @@ STYLES: dict[Style, dict[str, str]] = {
     "leaf": {"shape": "ellipse", "style": "filled", "fillcolor": "#C7E0F4", "color": "#0072B2"},
     "operation": {"shape": "box", "style": "filled", "fillcolor": "#FFFFFF", "color": "#444444"},
     "derivative": {"shape": "box", "style": "filled", "fillcolor": "#FCEFC9", "color": "#A87400"},
+    "cut": {"shape": "box", "style": "filled,dashed", "fillcolor": "#FFFFFF", "color": "#999999"},
     "result": {"shape": "box", "style": "filled,rounded", "fillcolor": "#F3C6A5", "color": "#D55E00", "penwidth": "2"},
+    "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
+    "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
+    "changed": {"shape": "box", "style": "filled", "fillcolor": "#FFF2A8", "color": "#8A6D00", "penwidth": "2"},
+    "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
 }
 BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
 """Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""

@@ -1,50 +1,153 @@
-"""What a layout program's SVG lacks: real tooltips, centred text, fonts for every script, no leftovers."""
+"""A placed scene as SVG: no script, no style sheet, nothing from outside; details are tooltips."""
 
 from __future__ import annotations
 
 import html
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from autograph_cli.export.scene import Scene
+from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, fill_of, ground, head, outline
+from autograph_cli.export.routes import label_width
+from autograph_cli.export.scene import Arrow, Box
+from autograph_cli.export.style import (
+    BAND,
+    BANDS,
+    EDGE,
+    INK,
+    LINE,
+    PALE_INK,
+    SMALL,
+    STYLES,
+    SUBTITLE,
+    TITLE,
+    Style,
+    text_width,
+)
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
-_GROUP = re.compile(r'<g id="([^"]*)" class="(node|edge|cluster)">\n<title>([^<]*)</title>(.*?)</g>', re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*", re.DOTALL)
-_POINTS = re.compile(r' points="([^"]*)"')
-_CENTRE = re.compile(r' cx="([^"]*)"')
-_PATH = re.compile(r' d="([^"]*)"')
-_TEXT = re.compile(r'(<text [^>]*?)text-anchor="\w+" x="[^"]*"')
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def polish(svg: str, scene: Scene) -> str:
-    """Give an SVG of the scene its tooltips as `<title>`, and centre what is written in the nodes."""
-    tooltips = {box.id: box.tooltip for box in scene.boxes}
-    tooltips |= {f"e{number}": arrow.tooltip for number, arrow in enumerate(scene.arrows)}
-    tooltips |= {f"cluster_{band.number}": band.title for band in scene.bands}
-    svg = _COMMENT.sub("", svg).replace('font-family="Helvetica,sans-Serif"', f'font-family="{FONTS}"')
-    svg = svg.replace("<title>autograph</title>", f"<title>{html.escape(scene.title or 'autograph')}</title>", 1)
-    return _GROUP.sub(lambda match: _group(match, tooltips), svg)
+def to_svg(placed: Placed) -> str:
+    """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
+    width, height = _number(placed.width), _number(placed.height)
+    scene = placed.scene
+    parts = [
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
+        f'viewBox="0 0 {width} {height}" font-family="{FONTS}" font-size="{TITLE}" text-anchor="middle">\n'
+        f"<title>{_text(scene.title or 'autograph')}</title>\n"
+        f'<rect width="{width}" height="{height}" fill="white"/>\n'
+    ]
+    if scene.title:
+        parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
+    parts += map(_lane, placed.lanes)
+    parts.append(f'<g fill="none" stroke="{LINE}">\n')
+    arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
+    parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]
+    parts.append("</g>\n")
+    parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
+    parts += [_label(arrow.label, line.label, placed) for _, (arrow, line) in arrows if arrow.label and line.label]
+    parts.append("</g>\n")
+    parts += map(_heading, placed.lanes)
+    parts += map(_box, scene.boxes, placed.places)
+    parts += map(_sample, placed.samples)
+    return "".join([*parts, "</svg>\n"])
 
 
-def _group(match: re.Match[str], tooltips: Mapping[str, str]) -> str:
-    key, kind, name, body = match.groups()
-    tooltip = tooltips.get(name if kind == "cluster" else key, "")
-    title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
-    if kind == "node" and not key.endswith("_notes"):
-        middle = _middle(body)
-        if middle is not None:
-            body = _TEXT.sub(rf'\1text-anchor="middle" x="{middle}"', body)
-    return f'<g id="{key}" class="{kind}">\n{title}{body}</g>'
+def path(line: Line, end: Point | None = None) -> str:
+    """The way of a line in SVG's words; `end` instead of its last point."""
+    strokes = [*line.strokes[:-1], (*line.strokes[-1][:-1], end)] if end else line.strokes
+    words = [f"M{_point(line.start)}"]
+    words += [("C" if len(stroke) == 3 else "L") + " ".join(map(_point, stroke)) for stroke in strokes]
+    return "".join(words)
 
 
-def _middle(body: str) -> str | None:
-    """The x of the middle of the first shape."""
-    if centre := _CENTRE.search(body):
-        return centre[1]
-    shape = _POINTS.search(body) or _PATH.search(body)
-    if shape is None:
-        return None
-    across = list(map(float, _NUMBER.findall(shape[1])))[::2]
-    return f"{(min(across) + max(across)) / 2:.2f}"
+def _arrow(key: str, arrow: Arrow, line: Line) -> str:
+    tip, *back = head(line)
+    dash = ' stroke-dasharray="5,3"' if arrow.dashed else ""
+    points = " ".join(map(_point, (tip, *back)))
+    neck = tip[0], back[0][1]
+    return (
+        f'<g id="{key}" class="arrow">{_tooltip(arrow.tooltip)}<path d="{path(line, neck)}"{dash}/>'
+        f'<polygon points="{points}" fill="{LINE}" stroke="none"/></g>\n'
+    )
+
+
+def _label(words: str, middle: Point, placed: Placed) -> str:
+    """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
+    (x, y), width = middle, label_width(words)
+    return (
+        f'<rect x="{_number(x - width / 2)}" y="{_number(y - EDGE / 2)}" width="{_number(width)}" height="{EDGE}" '
+        f'fill="{ground(placed, middle)}"/>'
+        f'<text x="{_number(x)}" y="{_number(y + EDGE * 0.35)}">{_text(words)}</text>\n'
+    )
+
+
+def _lane(lane: Lane) -> str:
+    fill, line = BANDS[lane.band.order % len(BANDS)]
+    size = f'width="{_number(lane.right - lane.left)}" height="{_number(lane.bottom - lane.top)}"'
+    return (
+        f'<rect id="band_{lane.band.number}" class="band" x="{_number(lane.left)}" y="{_number(lane.top)}" {size} '
+        f'rx="8" fill="{fill}" stroke="{line}"/>\n'
+    )
+
+
+def _heading(lane: Lane) -> str:
+    (x, y), width = lane.title, text_width(lane.band.title) * BAND
+    return (
+        f'<rect x="{_number(x - 2)}" y="{_number(y - BAND)}" width="{_number(width)}" height="{BAND + 3}" '
+        f'fill="{fill_of(lane)}"/>{_words(lane.band.title, lane.title, BAND, PALE_INK, anchor="start")}'
+    )
+
+
+def _box(box: Box, place: Place) -> str:
+    size = SMALL if box.small else TITLE
+    below = bool(box.subtitle)
+    lines = _words(box.title, (place.x, place.y + (-1.0 if below else size * 0.35)), size, INK)
+    if below:
+        lines += _words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK)
+    return f'<g id="{box.id}" class="{box.style}">{_tooltip(box.tooltip)}{_shape(box.style, place)}\n{lines}</g>\n'
+
+
+def _shape(style: Style, place: Place) -> str:
+    look = STYLES[style]
+    paint = f'fill="{look["fillcolor"]}" stroke="{look["color"]}"'
+    if "penwidth" in look:
+        paint += f' stroke-width="{look["penwidth"]}"'
+    if "dashed" in look["style"]:
+        paint += ' stroke-dasharray="4,3"'
+    if place.round:
+        radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
+        return f'<ellipse cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}/>'
+    if style == "input":
+        return f'<polygon points="{" ".join(map(_point, outline(style, place)))}" {paint}/>'
+    corner = ' rx="8"' if "rounded" in look["style"] else ""
+    (x, y), size = outline(style, place)[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    return f'<rect x="{_number(x)}" y="{_number(y)}" {size}{corner} {paint}/>'
+
+
+def _sample(sample: Sample) -> str:
+    place = sample.place
+    if sample.style is None:
+        return _words(sample.words, (place.x, place.y + EDGE * 0.35), EDGE, PALE_INK, anchor="start")
+    return _shape(sample.style, place) + "\n" + _words(sample.words, (place.x, place.y + EDGE * 0.35), EDGE, INK)
+
+
+def _words(words: str, at: Point, size: float, ink: str, anchor: str = "") -> str:
+    extra = (f' text-anchor="{anchor}"' if anchor else "") + (f' font-size="{size}"' if size != TITLE else "")
+    return f'<text x="{_number(at[0])}" y="{_number(at[1])}" fill="{ink}"{extra}>{_text(words)}</text>\n'
+
+
+def _tooltip(words: str) -> str:
+    return f"<title>{_text(words)}</title>" if words else ""
+
+
+def _text(words: str) -> str:
+    return html.escape(words, quote=False)
+
+
+def _point(point: Iterable[float]) -> str:
+    return ",".join(map(_number, point))
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"

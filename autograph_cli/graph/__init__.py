@@ -1,5 +1,6 @@
-"""The recorded graph as plain data: records, their checker, their text, their JSON, and the graphs within the graph."""
+"""The recorded graph as plain data: records, checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
 
+from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
     Edge,
@@ -15,6 +16,9 @@ from autograph_cli.graph.records import (
     TensorType,
     Trace,
 )
+from autograph_cli.graph.slices import Slice
+from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
+from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
 from autograph_cli.graph.trace_json import from_json, graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
@@ -23,6 +27,7 @@ from autograph_cli.graph.views import backward, double_backward, forward, reacha
 __all__ = [
     "Edge",
     "Graph",
+    "GraphDiff",
     "GraphError",
     "Kind",
     "Node",
@@ -30,17 +35,26 @@ __all__ = [
     "Pass",
     "Root",
     "Saved",
+    "Section",
+    "Slice",
+    "Snapshot",
+    "SnapshotDiff",
+    "SnapshotError",
     "Source",
     "Step",
     "TensorType",
     "Trace",
     "TraceError",
     "backward",
+    "compare",
+    "diff",
     "double_backward",
     "forward",
     "from_json",
     "graph_to_json",
     "reachable",
+    "read_snapshot",
+    "results",
     "slice_to_roots",
     "to_json",
     "to_text",

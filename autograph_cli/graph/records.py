@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from autograph_cli.graph.diff import GraphDiff
 
 Kind = Literal["operation", "leaf", "input"]
 
@@ -140,11 +143,25 @@ class Graph:
 
         return to_text(self, details=details)
 
+    def diff(self, other: Graph) -> GraphDiff:
+        """How `other` differs from this graph, matched by structure; true if it does."""
+        from autograph_cli.graph.diff import diff
+
+        return diff(self, other)
+
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
         from autograph_cli.graph.trace_json import graph_to_json
 
         return graph_to_json(self)
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
+        return None if pictured_by is None else pictured_by(self)
+
+
+pictured_by: Callable[[Graph], str | None] | None = None
+"""What draws a graph in a notebook; the export room puts it here."""
 
 
 @dataclass(frozen=True, slots=True)

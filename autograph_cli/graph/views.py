@@ -44,7 +44,7 @@ def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
     """What these roots hang on, by data and by gradient, in one graph."""
     roots = find_roots(graph, names)
     kept = _walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
-    return _take(graph, kept, roots)
+    return take(graph, kept, roots)
 
 
 def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
@@ -64,7 +64,7 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
     cut = [node if node.order == 0 else _as_input(node) for node in map(graph.nodes.__getitem__, kept)]
-    return _split_inputs(_take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
+    return _split_inputs(take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
@@ -98,7 +98,7 @@ def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int
 
 
 def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:
-    return _take(graph, kept, roots, args_of=lambda node: ())
+    return take(graph, kept, roots, args_of=lambda node: ())
 
 
 def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
@@ -120,7 +120,7 @@ def _sinks(graph: Graph, wanted: Callable[[Node], bool], targets: Targets) -> li
     return [node.id for node in graph.nodes if node.kind == "operation" and wanted(node) and node.id not in led]
 
 
-def _take(
+def take(
     graph: Graph,
     kept: Sequence[int],
     roots: Iterable[Root],

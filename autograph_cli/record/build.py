@@ -36,8 +36,7 @@ class _Builder:
         starts = [key for key, row in tape.since(span.first) if row.number <= span.last and row.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.passes for key in entry.ran]
-        # A key for each row; a leaf may be known under several.
-        self.rows = sorted({rows[key].number: rows[key] for key in tape.closure(starts)}.values())
+        self.rows = sorted([rows[key] for key in tape.closure(starts)])
         self.ids = {row.number: place for place, row in enumerate(self.rows)}
         makers = {entry.number: entry for entry in span.passes}
         makers |= {row.made_by.number: row.made_by for row in self.rows if row.made_by is not None}
@@ -83,7 +82,8 @@ class _Builder:
         )  # fmt: skip
 
     def _names(self, row: Row, nr: int) -> tuple[str, ...]:
-        return tuple(self.tape.names.get((row.number, nr), ())) or self.static.get((row.number, nr), ())
+        place = row.number, nr
+        return tuple(self.tape.names.get(place, ())) or self.static.get(place, ()) or tuple(self.tape.borrowed.get(place, ()))
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
@@ -119,13 +119,13 @@ def describe(row: Row) -> tuple[Kind, str, str]:
     name = row.cls.__name__
     if row.cls is AccumulateGrad:
         return "leaf", name, ""
-    operation = row.cls.operation
+    operation = row.cls._operation
     return "operation", name, row.op or (name.removesuffix("Backward") if operation is None else operation.name)
 
 
 def types_of(row: Row) -> list[TensorType]:
     """The types of a row's outputs."""
-    several = row.cls is not None and row.cls.multiple
+    several = row.cls is not None and row.cls._multiple
     return [_type(like) for like in (row.like if several else [row.like])]
 
 

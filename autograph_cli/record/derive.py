@@ -74,7 +74,7 @@ def _survey(roots: Sequence[tuple[str, Tensor]], custom: bool) -> tuple[list[Ten
             leaves.append(node)
             continue
         _check(node, custom)
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is not None and edge[0] not in met:
                 met.add(edge[0])
                 stack.append(edge[0])
@@ -82,16 +82,16 @@ def _survey(roots: Sequence[tuple[str, Tensor]], custom: bool) -> tuple[list[Ten
         raise CannotDerive("not made: the roots hang on no leaf")
     if bytes_kept(met) > MOST_BYTES:
         raise CannotDerive(f"not made: the graph keeps more than {MOST_BYTES >> 20} MiB for backward")
-    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf.seq)], list(met)
+    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf._seq)], list(met)
 
 
 def _check(node: Node, custom: bool) -> None:
-    if node.saved is None:
+    if node._saved is None:
         raise CannotDerive("not made: a backward pass has freed the graph")
-    if any(isinstance(item, Packed) for item in node.saved):
+    if any(isinstance(item, Packed) for item in node._saved):
         raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
     if not custom and is_custom(type(node)):
-        name = node.name().removesuffix("Backward")
+        name = node._name().removesuffix("Backward")
         raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
 
 
@@ -106,15 +106,15 @@ def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current")
     before = S.observer, S.special, {name: getattr(L, name) for name in modes}
-    extras = [(node, node.extra) for node in nodes if node.extra is not None]
+    extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
         S.observer, S.special = observer, 0
         L.grad, L.inference, L.saved_hooks, L.anomaly, L.current = True, False, (), False, None
         for node, extra in extras:
-            node.extra = Extra()
-            node.extra.versions = extra.versions
+            node._extra = Extra()
+            node._extra.versions = extra.versions
         for meta, _ in metas:
             meta.hooks = None
         with (
@@ -128,7 +128,7 @@ def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
         for name, value in kept.items():
             setattr(L, name, value)
         for node, extra in extras:
-            node.extra = extra
+            node._extra = extra
         for meta, hooks in metas:
             meta.hooks = hooks
 

@@ -9,12 +9,14 @@ from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from autograph_cli.record.sites import USER, kind_of
-from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.record.tape import Output, Tape
+from autograph_cli.torch._core.node import LEAF
 from autograph_cli.torch._core.tensor import Tensor
 
-_OPAQUE = (
-    str, bytes, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType,
-)  # fmt: skip
+_OPAQUE = frozenset((
+    str, bytes, bool, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType,
+))  # fmt: skip
+_OPAQUE_TYPES: Any = tuple(_OPAQUE)
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
 _LONGEST = 256
@@ -37,29 +39,49 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
     return found
 
 
-def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]]) -> list[tuple[str, Output]]:
-    """Note on the tape what names its outputs in these namespaces; returns the plain variables among them, in order."""
+Settled = set[tuple[str, int]]
+"""Variables, by name and the id of their value, in which there was nothing but leaves when they were looked through."""
+
+
+def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]], settled: Settled | None = None) -> list[tuple[str, Output]]:
+    """Note on the tape what names its outputs in these namespaces; returns the plain variables among them, in order.
+
+    What is `settled` is not looked through again, unless a leaf has come since: models and long lists take time.
+    """
     variables: list[tuple[str, Output]] = []
+    if settled is not None and tape.new_leaves:
+        settled.clear()
+    tape.new_leaves = False
     for space in spaces:
         for name, value in list(space.items()):
-            if not name.startswith(("_", ".")):
-                for path, tensor in tensors_in(name, value):
-                    output = tape.output(tensor)
-                    if output is None:
-                        continue
-                    known = tape.names.setdefault((tape.rows[key_of(output)].number, number_of(output)), [])
-                    if path not in known:
-                        known.append(path)
-                    if path is name:
-                        variables.append((name, output))
+            if name[0] in "_." or value.__class__ in _OPAQUE:
+                continue
+            if isinstance(value, Tensor):
+                output = tape.note(value, name)
+                if output is not None:
+                    variables.append((name, output))
+            elif settled is None:
+                _look_through(tape, name, value)
+            elif (name, id(value)) not in settled and _look_through(tape, name, value):
+                settled.add((name, id(value)))
     return variables
+
+
+def _look_through(tape: Tape, name: str, value: Any) -> bool:
+    """Note the names of the tensors in a container or an object; whether it need not be done again."""
+    only_leaves, found = True, False
+    for path, tensor in tensors_in(name, value):
+        tape.note(tensor, path)
+        found = True
+        only_leaves = only_leaves and tensor._edge is LEAF
+    return only_leaves and (found or not isinstance(value, (list, tuple, dict)) or bool(value))
 
 
 def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
     """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
     if isinstance(value, Tensor):
         yield path, value
-    elif isinstance(value, _OPAQUE):
+    elif isinstance(value, _OPAQUE_TYPES):
         return
     elif isinstance(value, (list, tuple)):
         if depth < _DEPTH and len(value) <= _LONGEST:

@@ -16,7 +16,6 @@ from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
 from autograph_cli.record.steps import Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
-from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.state import BackwardCall, S
 from autograph_cli.torch._core.tensor import Tensor
 
@@ -27,8 +26,9 @@ class _Pending:
 
     number: int
     span: Span
-    derived: str
-    double: Graph | None
+    derived: str | None = None
+    """None: nobody tried, for the step was not named by number."""
+    double: Graph | None = None
 
 
 class Recorder:
@@ -54,14 +54,14 @@ class Recorder:
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
-        self.runs: Callable[[Node], None] = self.tape.runs
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
         """The rows after this number belong to the step that is going on."""
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
-        self._derived: tuple[Graph | None, str] = None, ""
+        self._derived: tuple[Graph | None, str | None] = None, ""
+        self._settled: names.Settled = set()
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -112,7 +112,7 @@ class Recorder:
         """A backward call is about to run."""
         if not self.tape.running.passes and self._wanted():
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
-            self._variables = names.scan(self.tape, spaces)
+            self._variables = names.scan(self.tape, spaces, None if self.selection.keeps(self.total) else self._settled)
             if not call.keeps_graph:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
@@ -137,6 +137,7 @@ class Recorder:
     def _close(self, roots: list[tuple[str, Output]]) -> None:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
+        tape.forget(self.first)
         if self._wanted():
             known = {output for _, output in roots}
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
@@ -152,7 +153,9 @@ class Recorder:
         self._variables, self._derived = [], (None, "")
 
     def _step(self, step: _Pending) -> Step:
-        return Step(step.number, build(self.tape, self.sources, step.span), step.derived, step.double)
+        graph = build(self.tape, self.sources, step.span)
+        own = any(node.order and node.kind == "operation" for node in graph)
+        return Step(step.number, graph, ("" if own else NOT_CHOSEN) if step.derived is None else step.derived, step.double)
 
     # -- roots and names
 
@@ -179,13 +182,13 @@ class Recorder:
 
     # -- derivatives
 
-    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str]:
+    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str | None]:
         """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+        if not self.selection.names(self.total) and self.total:
+            return None, None
         rows = [row for _, row in self.tape.since(self.first)]
         if any(row.order and row.is_operation for row in rows):
             return None, ""
-        if not self.selection.names(self.total) and self.total:
-            return None, NOT_CHOSEN
         used = {key_of(output) for row in rows for output in row.next if output is not None}
         chosen: dict[Output, tuple[str, Tensor]] = {}
         for name, root in roots:

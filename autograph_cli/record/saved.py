@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Tape
-from autograph_cli.torch._core.node import Node, Packed
+from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
 
 _PLAIN = (bool, int, float, complex, str)
+_KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype))
 _LONGEST = 60
 
 
 def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     """Note what the living nodes of these rows keep, before a backward pass frees it."""
     first, last = numbers
-    rows = [row for _, row in tape.since(first) if row.number <= last and row.cls is not None]
-    used = [kept[3] for row in rows for kept in tape.saved.get(row.number, ()) if kept[1] is not None]
+    saved = tape.saved
+    rows = [row for _, row in tape.since(first) if row[0] <= last and row[2] is not None and row[2] is not AccumulateGrad]
+    used = [kept[3] for row in rows if row[0] in saved for kept in saved[row[0]] if kept[1] is not None]
     start = max(used, default=-1) + 1
     storages: dict[int, int] = {}
     for row in reversed(rows):
-        if row.number not in tape.saved:
-            node = row.ref()
-            if isinstance(node, Node) and node.saved:
-                tape.saved[row.number] = tuple([_kept(*item, storages, start) for item in _items(node)])
+        if row[0] not in saved:
+            node = row[1]()
+            if node is not None and node._saved:
+                saved[row[0]] = tuple([_kept(name, item, storages, start) for name, item in _items(node)])
 
 
 def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
     """What was noted, as records of the graph."""
     return tuple([
-        Saved(name, value=what) if dtype is None else Saved(name, _type(dtype, what), bytes=size, storage=storage)
+        Saved(name, value=_shown(what)) if dtype is None else Saved(name, _type(dtype, what), bytes=size, storage=storage)
         for name, dtype, what, storage, size in kept
     ])  # fmt: skip
 
@@ -47,41 +49,55 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(_saved_attribute, cls.saved_names))
+    return tuple(map(_saved_attribute, cls._item_names))
 
 
-def _items(node: Node) -> Iterator[tuple[str, Any]]:
+def _items(node: Node) -> list[tuple[str, Any]]:
     """What a node keeps, each under PyTorch's name; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
-    items = node.saved or ()
+    items = node._saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    found = []
     for label, item in zip(labels, items, strict=False):
-        if isinstance(item, (tuple, list)) and any(hasattr(part, "_raw") for part in item):
-            yield from ((f"{label}[{place}]", part) for place, part in enumerate(item))
+        if item.__class__ in (tuple, list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
+            found += [(f"{label}[{place}]", part) for place, part in enumerate(item)]
         elif item is not None:
-            yield label, item
+            found.append((label, item))
+    return found
+
+
+def _is_size(item: Any) -> bool:
+    """Whether this is a shape or the like: quickly told, as there are many."""
+    return not item or item[0].__class__ is int
 
 
 def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
-    if item.__class__ is Packed:
-        return name, None, "packed by a hook", 0, 0
-    raw = getattr(item, "_raw", None)
+    kind = item.__class__
+    if kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item))):
+        return name, None, item, 0, 0
+    raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
-        return name, None, _shown(item), 0, 0
-    storage = storages.setdefault(id(_owner(raw)), start + len(storages))
-    return name, raw.dtype, raw.shape, storage, raw.nbytes
+        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0
+    return name, raw.dtype, raw.shape, storages.setdefault(id(_owner(raw)), start + len(storages)), raw.nbytes
 
 
 def _owner(raw: Any) -> Any:
     """The array whose memory this is."""
-    while isinstance(raw, np.ndarray) and raw.base is not None:
-        raw = raw.base
+    base = getattr(raw, "base", None)
+    while isinstance(base, np.ndarray):
+        raw, base = base, base.base
     return raw
+
+
+class _Text(str):
+    """What is shown as it is, without quotes."""
 
 
 def _shown(item: Any) -> str:
     """A plain value as text that is the same on every run."""
+    if isinstance(item, _Text):
+        return str(item)
     if isinstance(item, _PLAIN):
         text = repr(item)
     elif isinstance(item, np.dtype):

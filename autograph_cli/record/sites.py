@@ -22,9 +22,9 @@ _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purel
 _RUNNER = os.path.join(_OURS, "record", "runner.py")
 _PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
 
-USER, ENGINE, PASS = range(3)
+USER, ENGINE, PASS, RUNNER = range(4)
 kinds: dict[str, int] = {}
-"""Of each file of code: the user's, the engine's (or Python's own), or that of the backward pass."""
+"""Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no script."""
 
 
 def kind_of(filename: str) -> int:
@@ -38,6 +38,8 @@ def kind_of(filename: str) -> int:
 def _classify(filename: str) -> int:
     if filename == _PASS:
         return PASS
+    if filename == _RUNNER:
+        return RUNNER
     if filename.startswith((_OURS, "<autograph ", "<frozen ", "<__array_function__")):
         return ENGINE
     return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER

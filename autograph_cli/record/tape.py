@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.record.sites import PASS, USER, Site, kind_of, kinds
+from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import _numbers
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
@@ -21,9 +21,11 @@ from autograph_cli.torch._core.views import CopySlices
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
 Kept = tuple[str, Any, Any, int, int]
-"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value as text."""
+"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
+BATCH = 500
+"""So many rows gather before dead ones of finished steps are dropped."""
 CALLS = 1_000
 """So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
 
@@ -57,7 +59,7 @@ class PassRow:
 
 
 class Row(NamedTuple):
-    """A node, a leaf (one row, however often its AccumulateGrad is made anew) or an input without gradient."""
+    """A node, a leaf (however often its AccumulateGrad is made anew) or an input without gradient."""
 
     number: int
     """Its place in the order in which things were met."""
@@ -95,7 +97,7 @@ class Stack(threading.local):
 
 
 class Tape:
-    """Rows by key (a node's sequence number; inputs have negative keys). It holds no tensor and no node."""
+    """Rows by key (a node's sequence number; inputs have negative keys), in order. It holds no tensor and no node."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
@@ -103,14 +105,24 @@ class Tape:
         self.calls = 0
         self.held: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         """Of tensors that are leaves or inputs, by id: the tensor and its key."""
+        self.windows: dict[int, tuple[weakref.ref[Tensor], list[int]]] = {}
+        """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
         self.names: dict[tuple[int, int], list[str]] = {}
         """The variables of each output, by its row's number and its own, the first one first."""
+        self.borrowed: dict[tuple[int, int], list[str]] = {}
+        """The variables of what an input is a view of, likewise."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
+        self.new_leaves = False
+        """Whether leaves were met since somebody looked for their names."""
+        self.derivatives = False
+        """Whether a backward call has made nodes."""
         self.passes: list[PassRow] = []
         """The backward calls of the step that is going on."""
         self.running = Stack()
         self.limit, self.most_calls = LIMIT, CALLS
+        self.settled = 0
+        """Rows up to this number are left to `sweep`."""
         self.pinned: tuple[int, int] = (0, 0)
         """The rows of a finished step that are wanted still: after this number, up to that one."""
 
@@ -118,6 +130,7 @@ class Tape:
         """A tape that goes on from here by itself, in this thread."""
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
+        other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         return other
 
@@ -140,25 +153,20 @@ class Tape:
         """The output that a root of a backward call is."""
         if isinstance(root, Tensor):
             return self.output(root)
-        if root.node.seq not in self.rows:
-            self.meet(root.node)
-        return (root.node.seq, root.output_nr) if root.output_nr else root.node.seq
-
-    def runs(self, node: Node) -> None:
-        """A node is about to run in the innermost call."""
-        if node.seq not in self.rows:
-            self.meet(node)
-        self.running.passes[-1].ran.append(node.seq)
+        key = self.key(root.node)
+        return (key, root.output_nr) if root.output_nr else key
 
     def ends(self, call: BackwardCall) -> None:
         """The innermost call is over."""
         entry = self.running.passes.pop()
         rows = self.rows
-        # Calls from within this one may have run what it made, and are above it.
-        nested = self.passes[self.passes.index(entry) :] if self.passes[-1] is not entry else [entry]
-        for later in nested:
-            made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
-            later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        entry.ran = [self.key(node) for node in call.ran]
+        if self.derivatives:
+            # Calls from within this one may have run what it made, and are above it.
+            nested = self.passes[self.passes.index(entry) :] if self.passes[-1] is not entry else [entry]
+            for later in nested:
+                made_by = {row.made_by for row in (rows.get(key) for key in later.ran) if row is not None}
+                later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -166,21 +174,22 @@ class Tape:
         """A node was made: the observer's most frequent event."""
         rows = self.rows
         following: list[Output | None] = []
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is None:
                 following.append(None)
                 continue
-            key = edge[0].seq
+            node_there = edge[0]
+            key = node_there._seq
             if key not in rows:
-                self.meet(edge[0])
+                key = self.key(node_there)
             following.append((key, edge[1]) if edge[1] else key)
         args: list[Output] = []
         op = ""
         for x in inputs:
             if isinstance(x, Tensor):
                 edge = x._edge
-                if edge.__class__ is tuple and edge[0].seq in rows:  # what `take` would find, sooner
-                    args.append((edge[0].seq, edge[1]) if edge[1] else edge[0].seq)
+                if edge.__class__ is tuple and edge[0]._seq in rows:  # what `take` would find, sooner
+                    args.append((edge[0]._seq, edge[1]) if edge[1] else edge[0]._seq)
                 else:
                     self.take(x, args)
                 if outputs and x is outputs[0]:
@@ -191,18 +200,21 @@ class Tape:
                         self.take(item, args)
         if not op and outputs:
             edge = outputs[0]._edge
-            if (edge.__class__ is tuple and edge[0] is not node) or (edge is None and 0 in node.differentiable):
+            if (edge.__class__ is tuple and edge[0] is not node) or (edge is None and 0 in node._differentiable):
                 op = self.in_place(node)
                 args = [output for output in following if output is not None]
-        elif op and node.seq in map(key_of, args):  # the tensor has its new history already
+        elif op and node._seq in map(key_of, args):  # the tensor has its new history already
             args = [output for output in following if output is not None]
         passes = self.running.passes
-        current = L.current
+        current = None
+        if passes:
+            current = L.current
+            self.derivatives = True
         code, offset = self.site(passes)
         self.count = number = self.count + 1
-        rows[node.seq] = _row(Row, (
-            number, weakref.ref(node), node.__class__, node.like, tuple(following), tuple(args),
-            None if current is None else current.seq, passes[-1] if passes else None, code, offset, op,
+        rows[node._seq] = _row(Row, (
+            number, weakref.ref(node), node.__class__, node._like, tuple(following), tuple(args),
+            None if current is None else current._seq, passes[-1] if passes else None, code, offset, op,
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
@@ -211,8 +223,8 @@ class Tape:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
-            self.rows.pop(node.seq, None)
-        return "" if node.operation is None else f"{node.operation.name.rstrip('_')}_"
+            self.rows.pop(node._seq, None)
+        return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def site(self, passes: list[PassRow]) -> tuple[CodeType | None, int]:
         """The user's line that is running; inside a backward pass, where that was called."""
@@ -226,6 +238,8 @@ class Tape:
                 return code, frame.f_lasti
             if kind == PASS and passes and passes[-1].site is not None:
                 return passes[-1].site
+            if kind == RUNNER:
+                break
             frame = frame.f_back  # type: ignore[assignment]
         return None, 0
 
@@ -250,9 +264,7 @@ class Tape:
         if edge is None:
             held = self.held.get(id(tensor))
             return held[1] if held is not None and held[0]() is tensor else None
-        key: int = edge[0].seq
-        if key not in self.rows:
-            self.meet(edge[0])
+        key = self.key(edge[0])
         return (key, edge[1]) if edge[1] else key
 
     def input(self, tensor: Tensor) -> int:
@@ -262,15 +274,40 @@ class Tape:
         ref = weakref.ref(tensor)
         self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw))
         self.held[id(tensor)] = ref, key
+        base = tensor._base
+        if base is not None and base._edge is None:
+            views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
+            views.append(self.count)
+            del views[:-CALLS]
         return key
 
+    def note(self, tensor: Tensor, path: str) -> Output | None:
+        """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
+        ref, numbers = self.windows.get(id(tensor), (None, []))
+        if numbers and ref is not None and ref() is tensor:
+            for number in numbers:
+                _add(self.borrowed, (number, 0), path)
+            numbers.clear()
+        output = self.output(tensor)
+        if output is not None:
+            _add(self.names, (self.rows[key_of(output)].number, number_of(output)), path)
+        return output
+
+    def key(self, node: Node) -> int:
+        """The key of a node's row, which is made if no event told of the node."""
+        if node.__class__ is AccumulateGrad:
+            return self._leaf(node)
+        if node._seq not in self.rows:
+            self.meet(node)
+        return node._seq
+
     def meet(self, node: Node) -> None:
-        """Add rows for nodes that no event told of: leaves, and what was made before the recorder began."""
-        unseen, stack = {node.seq: node}, [node]
+        """Add rows for a node that was made before the recorder began, and for all behind it."""
+        unseen, stack = {node._seq: node}, [node]
         while stack:
-            for edge in stack.pop().edges:
-                if edge is not None and edge[0].seq not in self.rows and edge[0].seq not in unseen:
-                    unseen[edge[0].seq] = edge[0]
+            for edge in stack.pop()._edges:
+                if edge is not None and edge[0]._seq not in self.rows and edge[0]._seq not in unseen:
+                    unseen[edge[0]._seq] = edge[0]
                     stack.append(edge[0])
         for key in sorted(unseen):
             self._import(unseen[key])
@@ -279,27 +316,31 @@ class Tape:
         if isinstance(node, AccumulateGrad):
             self._leaf(node)
             return
-        following = tuple([
-            None if edge is None else (edge[0].seq, edge[1]) if edge[1] else edge[0].seq for edge in node.edges
-        ])  # fmt: skip
+        places = [None if edge is None else (self.key(edge[0]), edge[1]) for edge in node._edges]
+        following = tuple([place if place is None or place[1] else place[0] for place in places])
         args = tuple([output for output in following if output is not None])
         self.count += 1
-        self.rows[node.seq] = Row(self.count, weakref.ref(node), type(node), node.like, following, args)
+        self.rows[node._seq] = Row(self.count, weakref.ref(node), type(node), node._like, following, args)
 
-    def _leaf(self, node: AccumulateGrad) -> None:
+    def _leaf(self, node: AccumulateGrad) -> int:
+        """The key of a leaf's row: the sequence number of its first AccumulateGrad."""
         variable = node.variable
         held = self.held.get(id(variable))
-        known = self.rows.get(held[1]) if held is not None and held[0]() is variable else None
-        if known is None or known.cls is None:
-            self.count += 1
-            passes, current = self.running.passes, L.current
-            made = bool(passes) and current is not None and node.seq > passes[-1].last_key
-            known = Row(
-                self.count, weakref.ref(variable), AccumulateGrad, node.like,
-                parent=current.seq if made and current is not None else None, made_by=passes[-1] if made else None,
-            )  # fmt: skip
-        self.rows[node.seq] = known
-        self.held[id(variable)] = known.ref, node.seq
+        if held is not None and held[0]() is variable:
+            known = self.rows.get(held[1])
+            if known is not None and known.cls is not None:
+                return held[1]
+        self.count += 1
+        self.new_leaves = True
+        passes, current = self.running.passes, L.current
+        made = bool(passes) and current is not None and node._seq > passes[-1].last_key
+        ref = weakref.ref(variable)
+        self.rows[node._seq] = Row(
+            self.count, ref, AccumulateGrad, node._like,
+            parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
+        )  # fmt: skip
+        self.held[id(variable)] = ref, node._seq
+        return node._seq
 
     # -- what there is
 
@@ -307,10 +348,9 @@ class Tape:
         """The rows that were met after this number, the newest first."""
         for key in reversed(self.rows):
             row = self.rows[key]
-            if row.number > number:
-                yield key, row
-            elif row.cls is not AccumulateGrad:  # a leaf keeps its number under newer keys
+            if row.number <= number:
                 return
+            yield key, row
 
     def closure(self, keys: Iterable[int]) -> set[int]:
         """These rows and all that they hang on: by gradient, by data, as derivatives."""
@@ -332,6 +372,38 @@ class Tape:
         """The highest sequence number that was met."""
         return max((key for key, _ in zip(reversed(self.rows), range(8), strict=False)), default=0)
 
+    def forget(self, last: int) -> None:
+        """Now and then, drop the dead rows of finished steps, up to number `last`, that no other row hangs on.
+
+        This looks at new rows only; what outlives it waits for a `sweep`.
+        """
+        if self.count - self.settled < BATCH:
+            return
+        used: set[Any] = set()
+        keep: set[int] = set()
+        for key, row in self.since(self.settled):
+            number = row[0]
+            if number > last or row[1]() is not None or key in used:
+                # What a row hangs on is older than itself.
+                keep.add(number)
+                used.update(row.next, row.args)
+                used.add(row.parent)
+                used.update([output[0] for output in (*row.next, *row.args) if output.__class__ is tuple])
+        self._drop({row[0] for _, row in self.since(self.settled)} - keep)
+        self.settled = last
+        if len(self.held) > self.limit:
+            self.sweep()
+
+    def _drop(self, numbers: set[int]) -> None:
+        self.rows = {key: row for key, row in self.rows.items() if row[0] not in numbers}
+        self.saved = {number: saved for number, saved in self.saved.items() if number not in numbers}
+        self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
+        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
+        self.windows = {
+            name: (ref, [number for number in views if number not in numbers])
+            for name, (ref, views) in self.windows.items() if ref() is not None
+        }  # fmt: skip
+
     def sweep(self) -> None:
         """Drop the rows of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
         first, last = self.pinned
@@ -342,11 +414,9 @@ class Tape:
         self.held = {name: held for name, held in self.held.items() if held[0]() is not None}
         leaves = [key for _, key in self.held.values() if self.rows[key].cls is not None]
         keep = self.closure([*starts, *leaves])
-        self.rows = {key: row for key, row in self.rows.items() if key in keep}
+        self._drop({row[0] for key, row in self.rows.items() if key not in keep})
         self.held = {name: held for name, held in self.held.items() if held[1] in keep}
-        numbers = {row.number for row in self.rows.values()}
-        self.names = {place: names for place, names in self.names.items() if place[0] in numbers}
-        self.saved = {number: saved for number, saved in self.saved.items() if number in numbers}
+        self.settled = self.count
         self.limit = max(LIMIT, 2 * len(self.rows))
         self.forget_calls()
 
@@ -356,6 +426,12 @@ class Tape:
         older, newer = self.passes[: -CALLS // 10], self.passes[-CALLS // 10 :]
         self.passes = [p for p in older if id(p) in makers or p in self.running.passes] + newer
         self.most_calls = max(CALLS, 2 * len(self.passes))
+
+
+def _add(names: dict[tuple[int, int], list[str]], place: tuple[int, int], name: str) -> None:
+    known = names.setdefault(place, [])
+    if name not in known:
+        known.append(name)
 
 
 def _is_number(tensor: Tensor) -> bool:

@@ -40,11 +40,12 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "activations", "creation", "ranges", "conversion", "comparison", "views", "joining",
-    "arranging", "indexing", "reductions", "linear", "losses", "nonlinear", "convolution", "pooling", "normalization",
-    "padding", "complexes", "random", "protocols", "operators", "special", "fft",
-    "products", "einsum", "distances", "solvers", "decompositions", "norms",
-    "reflectors", "spectra", "symmetric",
+    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
+    "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
+    "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
+    "copies", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products", "einsum",
+    "cdist", "reflectors", "spectra", "symmetric",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -52,10 +53,24 @@ for _name in _OPERATIONS:
 for _name, _method in registry.methods.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
-for _public in (Tensor, Size, dtype, device):
-    _public.__module__ = "torch"
+Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, fft, linalg, nn, random, special, version
+from . import (
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    fft,
+    linalg,
+    masked,
+    nn,
+    optim,
+    random,
+    serialization,
+    signal,
+    special,
+    version,
+)
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -66,6 +81,7 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -74,6 +90,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .serialization import load, save
 from .version import __version__
 
 layout = _layout.layout

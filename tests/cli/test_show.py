@@ -44,3 +44,15 @@ def test_unknown_root_lists_the_known_ones(cli: Cli, trace: Trace, tmp_path: Pat
     result = cli("show", "--root", "z")
     assert result.exit_code == 1
     assert result.stderr == "Error: There is no root 'z' here; known roots: 'y'.\n"
+
+
+def test_a_part_can_be_chosen(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    result = cli("show", "--from", "w", "--to", "w")
+    assert result.stdout == "graph: 1 node (1 leaf)\norder 0\n  leaf w: float32[3]\n"
+    assert result.stderr == "from w to w: 1 of 3 nodes\n"
+
+
+def test_orders_can_be_chosen(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    assert cli("show", "--order", "3").stdout == cli("show", "--double-backward").stdout

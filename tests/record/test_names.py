@@ -144,3 +144,18 @@ def test_a_dict_of_locals_that_the_script_holds_stays_as_it_is() -> None:
     mine = locals()
     assert variables_of(sys._getframe())["value"] == value
     assert mine["value"] == 3
+
+
+def test_an_unnamed_view_of_an_input_has_the_inputs_name(recorder: Recorder) -> None:
+    x, w = torch.ones(3), torch.ones(3, 2, requires_grad=True)
+    y = x.unsqueeze(0) @ w
+    graph = graph_of({"x": x, "w": w, "y": y}, recorder)
+    (view,) = (node for node in graph if node.kind == "input")
+    assert view.outputs[0].names == ("x",) and view.outputs[0].type.shape == (1, 3)
+
+
+def test_a_view_with_a_variable_of_its_own_keeps_that(recorder: Recorder) -> None:
+    x, w = torch.ones(3), torch.ones(3, 2, requires_grad=True)
+    row = x.view(1, 3)
+    graph = graph_of({"x": x, "w": w, "row": row, "y": row @ w}, recorder)
+    assert [node.outputs[0].names for node in graph if node.kind == "input"] == [("row",)]

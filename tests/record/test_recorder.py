@@ -14,7 +14,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json
-from autograph_cli.record import tape
+from autograph_cli.record import runner, tape
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch._core.state import S
 
@@ -378,3 +378,14 @@ def test_the_slot_is_empty_before_and_after() -> None:
     assert S.observer is None
     record(cube)
     assert S.observer is None
+
+
+SAMPLES = Path(__file__).parent.parent.parent / "samples"
+
+
+@pytest.mark.parametrize(("name", "made"), [("first.py", True), ("penalty.py", False)])
+def test_a_sample_with_a_double_backward_of_its_own_gets_no_other(name: str, made: bool) -> None:
+    _, trace = runner.record(runner.Target.of(str(SAMPLES / name)))
+    (step,) = trace.steps
+    assert (step.double is not None, step.derived.startswith("made by autograph")) == (made, made)
+    assert any(node.order == 1 for node in step.double or step.graph)

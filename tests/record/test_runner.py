@@ -290,3 +290,10 @@ def test_recorder_is_started_and_finished_and_told_the_failure(
     assert recorder.events == ["start", "finish 1"]
     assert trace == Trace("script.py", total_steps=2, failure="ZeroDivisionError: division by zero")
     assert result.exit_code == 1
+
+
+def test_derivatives_made_after_the_script_name_none_of_the_callers_lines() -> None:
+    _, trace = record(Target.of(str(ROOT / "tests" / "programs" / "02_logits_loss.py")))
+    double = trace.steps[-1].double
+    assert double is not None
+    assert {node.source.file for node in double if node.source} == {"02_logits_loss.py"}

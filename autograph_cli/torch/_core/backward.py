@@ -15,7 +15,7 @@ from .size import Size
 from .state import BackwardCall, L, S
 from .tensor import Tensor, make
 
-_by_sequence = attrgetter("seq")
+_by_sequence = attrgetter("_seq")
 
 
 class GradientEdge(NamedTuple):
@@ -131,7 +131,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                 f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
             )
-        made.append(g)
+        made.append(g if g._raw.dtype == kind else operations._to_copy(g, kind))
     return made
 
 
@@ -142,7 +142,7 @@ def _root_edge(root: Any) -> Edge | None:
 def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
     if isinstance(root, Tensor):
         return root._raw.shape, root._raw.dtype
-    return shape_dtype(edge[0].like[edge[1]] if edge[0].multiple else edge[0].like)
+    return shape_dtype(_like_at(edge))
 
 
 # ---------------------------------------------------------------- one call
@@ -220,7 +220,7 @@ class Pass:
         while stack:
             node = stack.pop()
             order.append(node)
-            for edge in node.edges:
+            for edge in node._edges:
                 if edge is not None:
                     target = edge[0]
                     if target.__class__ is AccumulateGrad:
@@ -236,7 +236,7 @@ class Pass:
         only: set[Node] = set()
         captures = self.captures
         for node in reversed(order):
-            if node in captures or any(e is not None and (e[0] in only or e[0] in captures) for e in node.edges):
+            if node in captures or any(e is not None and (e[0] in only or e[0] in captures) for e in node._edges):
                 only.add(node)
         self.only = only
 
@@ -244,24 +244,28 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, general.kernels()
         ndarray = np.ndarray
-        plain = not (self.recorded or S.observer is not None or L.anomaly)
+        plain = not (self.recorded or L.anomaly)
+        ran = None if S.observer is None else self.call.ran
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
                 g = self._capture(node, g) if node in captures else None
                 if not self._leads_on(node):
                     continue
-            if g is None and not node.takes_none:
+            if g is None and not node._takes_none:
                 if leaves:
                     self._undefined(node)
                 continue
-            if plain and only is None and node.extra is None:
-                grads = node.raw(kernels, g)
+            if ran is not None:
+                ran.append(node)
+                L.current = node
+            if plain and only is None and node._extra is None:
+                grads = node._run_raw(kernels, g)
             else:
                 grads = self._run_node(node, g)
-            if not keep and node.frees:
-                node.saved = None
-            for edge, g in zip(node.edges, grads, strict=False):
+            if not keep and node._frees:
+                node._saved = None
+            for edge, g in zip(node._edges, grads, strict=False):
                 if edge is None:
                     continue
                 target = edge[0]
@@ -270,10 +274,13 @@ class Pass:
                         self._deliver(target, 0, None)
                     continue
                 if plain:
-                    like = target.like
+                    like = target._like
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                        g = fit(g, like[edge[1]] if target.multiple else like, node)
-                if target.multiple:
+                        try:
+                            g = fit(g, like[edge[1]] if target._multiple else like)
+                        except Misfit as misfit:
+                            raise _invalid(node, grads, misfit) from None
+                if target._multiple:
                     self._deliver(target, edge[1], g)
                     continue
                 old = pending.get(target)
@@ -292,7 +299,7 @@ class Pass:
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
         assert self.only is not None
-        return node in self.only and any(e is not None and self._wants(e[0]) for e in node.edges)
+        return node in self.only and any(e is not None and self._wants(e[0]) for e in node._edges)
 
     def _wants(self, node: Node) -> bool:
         """Whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
@@ -301,7 +308,7 @@ class Pass:
 
     def _undefined(self, node: Node) -> None:
         """No gradient came: the leaves behind wait for one less."""
-        for edge in node.edges:
+        for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self._deliver(edge[0], 0, None)
 
@@ -310,13 +317,13 @@ class Pass:
         if node.__class__ is AccumulateGrad:
             self._deliver_leaf(node, g)
             return
-        if not node.multiple:
+        if not node._multiple:
             old = self.pending[node]
             self.pending[node] = g if old is None or g is None else old + g
             return
         waiting = self.pending[node]
         if waiting is None:
-            waiting = self.pending[node] = [None] * len(node.like)
+            waiting = self.pending[node] = [None] * len(node._like)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
 
     def _deliver_leaf(self, leaf: Node, g: Any) -> None:
@@ -333,7 +340,7 @@ class Pass:
         if self.only is not None and leaf not in self.captures:
             return
         if S.observer is not None:
-            S.observer.runs(leaf)
+            self.call.ran.append(leaf)
         variable: Tensor = leaf.variable
         meta = variable._meta
         if meta is not None and meta.hooks:
@@ -343,8 +350,8 @@ class Pass:
                 self.found[place] = g
             return
         if not self.recorded:
-            g = fit(g, leaf.like, leaf)
-        extra: Extra | None = leaf.extra
+            g = fit(g, leaf._like)
+        extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
             g = self._unwrap(_pre_hooks(extra, [self._wrap(g)])[0])
         if self.recorded:
@@ -360,49 +367,47 @@ class Pass:
     # -- the careful way
 
     def _run_node(self, node: Node, g: Any) -> Any:
-        """Run a node with hooks, anomaly checks, an observer, or recorded."""
+        """Run a node with hooks, anomaly checks, or recorded."""
         L.current = node
-        if S.observer is not None:
-            S.observer.runs(node)
-        extra = node.extra
+        extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
-        run: Any = node.recorded if self.recorded else node.raw
+        run: Any = node._run_recorded if self.recorded else node._run_raw
         f = operations if self.recorded else general.kernels()
-        if self.only is not None and node.operation is not None:
+        if self.only is not None and node._operation is not None:
             # A gradient that leads to none of the inputs is not computed.
-            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node.edges))
+            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
         else:
             grads = run(f, g)
         if L.anomaly and L.check_nan:
             _check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
-        return [
-            None if g is None or e is None else self._fit(g, e, node) for e, g in zip(node.edges, grads, strict=False)
-        ]
-
-    def _fit(self, g: Any, edge: Edge, node: Node) -> Any:
-        like = edge[0].like[edge[1]] if edge[0].multiple else edge[0].like
-        return fit_recorded(g, like, node) if self.recorded else fit(g, like, node)
+        fitting = fit_recorded if self.recorded else fit
+        try:
+            return [
+                None if g is None or e is None else fitting(g, _like_at(e)) for e, g in zip(node._edges, grads, strict=False)
+            ]
+        except Misfit as misfit:
+            raise _invalid(node, grads, misfit) from None
 
     def _capture(self, node: Node, g: Any) -> Any:
         """Keep the gradient of an input that is no leaf; tensor hooks come first."""
-        if g is not None and node.extra is not None and node.extra.runs_something:
-            g = self._before(node, node.extra, g, only_tensor_hooks=True)
+        if g is not None and node._extra is not None and node._extra.runs_something:
+            g = self._before(node, node._extra, g, only_tensor_hooks=True)
         if self.call.kind == "grad":
             for number, places in self.captures[node].items():
-                value = g[number] if g is not None and node.multiple else g
+                value = g[number] if g is not None and node._multiple else g
                 for place in places:
                     self.found[place] = value
         elif g is not None:
             for number, places in self.captures[node].items():
                 for place in places:
-                    _set_grad(self.call.inputs[place], self._wrap(g[number] if node.multiple else g))
+                    _set_grad(self.call.inputs[place], self._wrap(g[number] if node._multiple else g))
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
-        grads = ([None] * len(node.like) if g is None else list(g)) if node.multiple else [g]
+        grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
             if grads[number] is not None:
                 grads[number] = self._tensor_hooks(hooks, grads[number])
@@ -412,7 +417,7 @@ class Pass:
                 _set_grad(tensor, self._wrap(grads[number]))
         if extra.pre_hooks and not only_tensor_hooks:
             grads = [self._unwrap(t) for t in _pre_hooks(extra, [self._wrap(x) for x in grads])]
-        return grads if node.multiple else grads[0]
+        return grads if node._multiple else grads[0]
 
     def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
         outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
@@ -467,7 +472,7 @@ def _check_nan(node: Node, grads: Any) -> None:
         raw = g._raw if isinstance(g, Tensor) else g
         if raw is not None and np.isnan(raw).any():
             _print_anomaly(node)
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            raise RuntimeError(f"Function '{node._name()}' returned nan values in its {i}th output.")
 
 
 def _print_anomaly(node: Node) -> None:
@@ -475,9 +480,9 @@ def _print_anomaly(node: Node) -> None:
 
     lines = node.metadata.get("traceback_")
     text = (
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
+        f"Error detected in {node._name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
-        else f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
     )
     warnings.warn(text, UserWarning, stacklevel=2)
     extra_of(node)
@@ -486,12 +491,21 @@ def _print_anomaly(node: Node) -> None:
 # ---------------------------------------------------------------- gradients that do not fit yet
 
 
-def fit(g: Any, like: Any, node: Node) -> Any:
+class Misfit(RuntimeError):
+    """The shape of a gradient, and that of the tensor to which it cannot belong."""
+
+
+def _like_at(edge: Edge) -> Any:
+    """What a gradient that goes along `edge` must look like."""
+    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
+
+
+def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
-            raise _invalid(node, g.shape, shape)
+            raise Misfit(g.shape, shape)
         g = sum_to(g, shape)
     if g.dtype != kind:
         if dtypes.CATEGORY[g.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
@@ -509,14 +523,14 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return general.kernels().sum(g, axes, False).reshape(shape)
 
 
-def fit_recorded(g: Tensor, like: Any, node: Node) -> Tensor:
+def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
     shape, kind = shape_dtype(like)
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
     if g._raw.shape != shape:
         if not _broadcasts(shape, g._raw.shape):
-            raise _invalid(node, g._raw.shape, shape)
+            raise Misfit(g._raw.shape, shape)
         g = operations.sum_to_size(g, shape)
     return operations._to_copy(g, kind) if g._raw.dtype != kind else g
 
@@ -527,11 +541,18 @@ def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
     return all(n in (1, m) for n, m in zip(reversed(small), reversed(big), strict=False))
 
 
-def _invalid(node: Node, got: tuple[int, ...], wanted: tuple[int, ...]) -> RuntimeError:
-    index = next((i for i, e in enumerate(node.edges) if e is not None), 0)
+def _invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
+    """PyTorch's sentence for a gradient of the wrong shape, with the number of its edge."""
+    got, wanted = misfit.args
+    shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
+    pairs = enumerate(zip(node._edges, shapes, strict=False))
+    index = next(
+        i for i, (e, shape) in pairs
+        if e is not None and shape == got and not _broadcasts(shape_dtype(_like_at(e))[0], got)
+    )  # fmt: skip
     return RuntimeError(
-        f"Function {node.name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape compatible "
-        f"with {list(wanted)}"
+        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"compatible with {list(wanted)}"
     )
 
 

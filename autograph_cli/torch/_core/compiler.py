@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def install(op: Operation) -> None:
-    """Give `op` its kernel, its function and its node's `raw` and `recorded`."""
+    """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
-    simple = not op.takes_lists and not op.multiple
+    simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
     op.function = _evaluate(_forward(op) if simple else _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
     if op.promotes and simple:
@@ -32,7 +32,7 @@ def install(op: Operation) -> None:
     op.bind = _evaluate(bind, scope, op.identifier)  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
-            setattr(op.node, world, _Late(op, world))
+            setattr(op.node, f"_run_{world}", _Late(op, world))
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
@@ -133,7 +133,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
     ]
     no_edge = " and ".join(f"edge{i} is None" for i in range(len(op.inputs))) or "True"
     finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
-    lines += [f"    if {no_edge} or not L.grad:", "        made._edge = None"]
+    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", "        made._edge = None"]
     lines += [f"        {line}" for line in finish] + ["        return made"]
     if op.inputs:
         lines += _record(op, every)
@@ -142,7 +142,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
 
 def _number_operand(op: Operation) -> list[str]:
     """A Python number beside a tensor becomes one at once: `x * 2` is too common for the way over an exception."""
-    if not (op.promotes and len(op.tensors) == 2):
+    if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
     return [f"        if {second}.__class__ in NUMBERS:", f"            {second} = wrap_number({second}, {first})"]
@@ -199,7 +199,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     lines = []
     for edge, parameter in zip(edges, op.inputs, strict=True):
         lines += [
-            f"    if {edge} is not None and {edge}.__class__ is not tuple:",
+            f"    if {edge}.__class__ is not tuple and {edge} is not None:",
             f"        {edge} = edge_of({_argument(parameter)})",
         ]
     none = " and ".join(f"{e} is None" for e in edges)
@@ -208,12 +208,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     if "result" in op.saved_names:
         lines += ["    made._counter = [0]"]
     lines += [
-        "    node = new(NODE)",
-        f"    node.edges = ({', '.join(edges)},)",
-        "    node.extra = None",
-        f"    node.like = {_like(op)}",
-        "    node.seq = next_sequence_nr()",
-        f"    node.saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
+        "    node = NODE()",
+        f"    node._edges = {_edges(op, edges)}",
+        "    node._extra = None",
+        f"    node._like = {_like(op)}",
+        "    node._seq = next_sequence_nr()",
+        f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
         "    made._edge = (node, 0)",
         *([f"    make_view(made, {every[0]}, made._edge)"] if op.view else []),
@@ -224,11 +224,17 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     return lines
 
 
+def _edges(op: Operation, edges: list[str]) -> str:
+    every = f"({', '.join(edges)},)"
+    # PyTorch's node for a derivative that does not exist has only the edges that need one.
+    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
+
+
 def _like(op: Operation) -> str:
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0].like if not edge0[0].multiple else {made}"
+        return f"edge0[0]._like if not edge0[0]._multiple else {made}"
     return made
 
 
@@ -280,15 +286,15 @@ class _Late:
     def __get__(self, node: Any, owner: Any = None) -> Any:
         source = _backward(self.op, self.world)
         method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.world}")
-        setattr(self.op.node, self.world, method)
-        return getattr(node if node is not None else owner, self.world)
+        setattr(self.op.node, f"_run_{self.world}", method)
+        return getattr(node if node is not None else owner, f"_run_{self.world}")
 
 
 def _backward(op: Operation, world: str) -> str:
-    """`raw` and `recorded` differ only in how saved tensors are opened."""
-    lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node.edges"]
+    """The two worlds differ only in how saved tensors are opened."""
+    lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._edges"]
     if op.saved_names:
-        lines += ["    saved = node.saved", "    if saved is None:", "        raise freed()"]
+        lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
     for number, derivative in enumerate(op.derivatives):
         lines += _formula(op, world, number, derivative)

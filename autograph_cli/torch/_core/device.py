@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .named import Named
 from .state import S
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
 
 
-class device:
+class device(metaclass=Named):
     """Where a tensor lives.
 
     >>> device("cuda:1")

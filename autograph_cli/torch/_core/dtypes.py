@@ -8,10 +8,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .named import Named
 from .state import S
 
 
-class dtype:
+class dtype(metaclass=Named):
     """A number format, such as `torch.float32`; made by this module only."""
 
     __slots__ = ("category", "itemsize", "legacy", "name", "numpy")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .named import Named
 
-class _Named:
+
+class _Constant(metaclass=Named):
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
@@ -16,13 +18,13 @@ class _Named:
         return self._name
 
 
-class layout(_Named):
+class layout(_Constant):
     """How a tensor's elements are kept."""
 
     __slots__ = ()
 
 
-class memory_format(_Named):
+class memory_format(_Constant):
     """The order in which dense elements lie."""
 
     __slots__ = ()

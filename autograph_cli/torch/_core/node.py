@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .state import L, S, next_sequence_nr
+from .state import L, next_sequence_nr
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -57,39 +57,45 @@ class NodeType(type):
 
 
 class Node(metaclass=NodeType):
-    """One step of the graph: `edges` lead to the nodes of the inputs, `saved` is what backward needs."""
+    """One step of the graph: `_edges` lead to the nodes of the inputs, `_saved` is what backward needs.
 
-    __slots__ = ("__weakref__", "edges", "extra", "like", "saved", "seq")
+    All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
+    """
 
-    operation: Any = None
-    multiple = False
-    """Several outputs: `like` and incoming gradients are lists."""
-    frees = True
+    __slots__ = ("__weakref__", "_edges", "_extra", "_like", "_saved", "_seq")
+
+    _operation: Any = None
+    _multiple = False
+    """Several outputs: `_like` and incoming gradients are lists."""
+    _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
-    takes_none = False
+    _takes_none = False
     """Runs also when no gradient arrived."""
-    saved_names: tuple[str, ...] = ()
-    saved_edges: tuple[int | None, ...] = ()
+    _item_names: tuple[str, ...] = ()
+    _item_edges: tuple[int | None, ...] = ()
     """For each saved item, the edge of the input that it is."""
-    saved_results: tuple[int | None, ...] = ()
+    _item_results: tuple[int | None, ...] = ()
     """For each saved item, the number of the output that it is."""
-    differentiable: frozenset[int] = frozenset((0,))
+    _differentiable: frozenset[int] = frozenset((0,))
     """The numbers of the outputs that have a gradient."""
 
-    edges: tuple[Edge | None, ...]
-    saved: Any
-    like: Any
-    seq: int
-    extra: Extra | None
+    _edges: tuple[Edge | None, ...]
+    _saved: Any
+    _like: Any
+    _seq: int
+    _extra: Extra | None
 
     def name(self) -> str:
         """The name of the C++ class in PyTorch."""
+        return self._name()
+
+    def _name(self) -> str:
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple((None, 0) if edge is None else edge for edge in self._edges)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -99,14 +105,14 @@ class Node(metaclass=NodeType):
         return extra.metadata
 
     def _sequence_nr(self) -> int:
-        return self.seq
+        return self._seq
 
     def _set_sequence_nr(self, number: int) -> None:
-        self.seq = number
+        self._seq = number
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        return tuple(map(InputMetadata, self.like if self.multiple else [self.like]))
+        return tuple(map(InputMetadata, self._like if self._multiple else [self._like]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
@@ -120,16 +126,16 @@ class Node(metaclass=NodeType):
         extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
         return Handle(extra.pre_hooks, hook)
 
-    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs, as raw arrays."""
-        raise NotImplementedError(f"derivative for {self.name()} is not implemented")
+        raise NotImplementedError(f"derivative for {self._name()} is not implemented")
 
-    def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs as tensors, recorded (create_graph)."""
-        raise NotImplementedError(f"derivative for {self.name()} is not implemented")
+        raise NotImplementedError(f"derivative for {self._name()} is not implemented")
 
     def __call__(self, *grads: Any) -> Any:
-        results = self.recorded(_operations(), list(grads) if self.multiple else grads[0])
+        results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
     def __repr__(self) -> str:
@@ -158,9 +164,9 @@ class InputMetadata:
 
 def extra_of(node: Node) -> Extra:
     """The node's `Extra`, made at first need."""
-    if node.extra is None:
-        node.extra = Extra()
-    return node.extra
+    if node._extra is None:
+        node._extra = Extra()
+    return node._extra
 
 
 class Handle:
@@ -198,13 +204,13 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.edges = ()
-        self.saved = ()
-        self.like = like_of(variable._raw)
-        self.seq = next_sequence_nr()
-        self.extra = None
+        self._edges = ()
+        self._saved = ()
+        self._like = like_of(variable._raw)
+        self._seq = next_sequence_nr()
+        self._extra = None
 
-    def name(self) -> str:
+    def _name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
     def _sequence_nr(self) -> int:
@@ -259,12 +265,10 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     node: AccumulateGrad | None = meta.accumulator() if meta.accumulator is not None else None
     if node is None:
         node = AccumulateGrad(leaf)
-        node.extra = meta.accumulator_extra
+        node._extra = meta.accumulator_extra
         meta.accumulator = weakref.ref(node)
-        if L.current is not None and (L.anomaly or S.observer is not None):
-            extra_of(node)
-            if L.anomaly:
-                node.metadata["parent_"] = L.current
+        if L.anomaly and L.current is not None:
+            node.metadata["parent_"] = L.current
     return node
 
 
@@ -330,10 +334,10 @@ def freed() -> RuntimeError:
 
 def check_version(node: Node, index: int) -> None:
     """Raise PyTorch's error if the tensor saved at `index` was changed in place since."""
-    item = node.saved[index]
+    item = node._saved[index]
     if item._counter is None:
         return
-    versions = node.extra.versions if node.extra is not None else None
+    versions = node._extra.versions if node._extra is not None else None
     expected = versions.get(index, 0) if versions else 0
     now = item._counter[0]
     if now == expected:
@@ -361,9 +365,9 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
 
 def _origin(node: Node, index: int) -> str:
     """`, which is output 0 of Mul,` for a tensor that an operation made."""
-    item = node.saved[index]
+    item = node._saved[index]
     if isinstance(item, SavedResult):
-        edge: Any = (node, node.saved_results[index])
+        edge: Any = (node, node._item_results[index])
     else:
         edge = edge_of(item) if item._edge is not LEAF else None
     return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
@@ -371,7 +375,7 @@ def _origin(node: Node, index: int) -> str:
 
 def short_name(node: Node) -> str:
     """`MulBackward0` -> `Mul`, as PyTorch's errors say it."""
-    name = node.name()
+    name = node._name()
     head, _, tail = name.rpartition("Backward")
     return head if head and (not tail or tail.isdigit()) else name
 
@@ -380,23 +384,23 @@ def unpack(node: Node, index: int) -> Any:
     """The saved tensor at `index` with its history, as a tensor of the graph."""
     from .tensor import make
 
-    if node.saved is None:
+    if node._saved is None:
         raise freed()
-    item = node.saved[index]
+    item = node._saved[index]
     if item is None:
         return None
     if item.__class__ is Packed:
-        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node.saved_results[index]))
+        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
     check_version(node, index)
     if item.__class__ is SavedResult:
-        number = node.saved_results[index]
-        tensor = make(item._raw, (node, number) if number in node.differentiable else None)
+        number = node._item_results[index]
+        tensor = make(item._raw, (node, number) if number in node._differentiable else None)
         tensor._counter = item._counter
         return tensor
-    position = node.saved_edges[index]
+    position = node._item_edges[index]
     if position is None or item._edge is LEAF:
         return item
-    edge = node.edges[position]
+    edge = node._edges[position]
     return item if edge_of(item) == edge else _with_history(item, edge)
 
 

@@ -18,9 +18,9 @@ class SavedTensor:
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
         node, index = self._node, self._index
-        if isinstance(node.saved[index], Packed):
+        if isinstance(node._saved[index], Packed):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed.")
         tensor = unpack(node, index)
-        items = list(node.saved)
+        items = list(node._saved)
         items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        node.saved = tuple(items)
+        node._saved = tuple(items)

@@ -22,17 +22,14 @@ class Observer(Protocol):
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
 
-    def runs(self, node: Node) -> None:
-        """`node` is about to run inside the current backward call."""
-
     def ends(self, call: BackwardCall) -> None:
-        """The backward call is over, also when it failed."""
+        """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "roots")
+    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -40,15 +37,18 @@ class BackwardCall:
         self.inputs = inputs
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
+        self.ran: list[Node] = []
 
 
 class Shared:
     """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
 
-    __slots__ = ("default_device", "default_dtype", "observer", "special")
+    __slots__ = ("default_device", "default_dtype", "observer", "special", "without_grad")
 
     def __init__(self) -> None:
         self.special = 0
+        self.without_grad = 0
+        """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
@@ -57,7 +57,7 @@ class Shared:
 class Local(threading.local):
     """Modes of the current thread."""
 
-    grad: bool = True
+    _grad: bool = True
     inference: bool = False
     current: Node | None = None
     """The node whose backward is running."""
@@ -69,6 +69,20 @@ class Local(threading.local):
     anomaly: bool = False
     check_nan: bool = True
 
+    @property
+    def grad(self) -> bool:
+        """Whether operations are recorded."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, on: bool) -> None:
+        if bool(on) is not self._grad:
+            with _switching:
+                S.without_grad += -1 if on else 1
+            self._grad = bool(on)
+
+
+_switching = threading.Lock()
 
 S = Shared()
 L = Local()

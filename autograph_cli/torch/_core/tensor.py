@@ -8,6 +8,7 @@ from typing import Any
 
 from . import dtypes
 from .device import CPU
+from .named import Named
 from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
 from .size import Size
 from .state import L
@@ -29,7 +30,7 @@ class TensorMeta:
         self.accumulator_extra: Any = None
 
 
-class Tensor:
+class Tensor(metaclass=Named):
     """An n-dimensional array that autograd can follow.
 
     >>> from autograph_cli import torch

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dtypes
-from .node import LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, save
+from .node import LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
 
@@ -107,11 +106,11 @@ def view_edge(tensor: Tensor) -> Edge | None:
         return view.edge
     node: Node = object.__new__(_as_strided_node())
     shape, strides, offset = geometry(tensor._raw, view.base._raw)
-    node.edges = (base_edge,)
-    node.saved = (shape, strides, offset, view.base._raw.shape, _strides(view.base._raw))
-    node.like = like_of(tensor._raw)
-    node.seq = next_sequence_nr()
-    node.extra = None
+    node._edges = (base_edge,)
+    node._saved = (shape, strides, offset, view.base._raw.shape, _strides(view.base._raw))
+    node._like = like_of(tensor._raw)
+    node._seq = next_sequence_nr()
+    node._extra = None
     view.edge, view.version = (node, 0), version
     if S.observer is not None:
         S.observer.created(node, (view.base,), (tensor,))
@@ -146,36 +145,36 @@ class CopySlices(Node):
         self.base = (base._raw.shape, _strides(base._raw))
         self.view = geometry(view, base._raw)
         self.dtype = view.dtype
-        self.edges = (edge_of(base), *function.edges[1:])
-        self.saved = (function,)
-        self.like = like_of(base._raw)
-        self.seq = next_sequence_nr()
-        self.extra = None
+        self._edges = (edge_of(base), *function._edges[1:])
+        self._saved = (function,)
+        self._like = like_of(base._raw)
+        self._seq = next_sequence_nr()
+        self._extra = None
 
-    def name(self) -> str:
+    def _name(self) -> str:
         return "torch::autograd::CopySlices"
 
     def function(self) -> Node:
         """The node of the change itself, which sees the changed part only."""
-        if self.saved is None:
+        if self._saved is None:
             raise freed()
-        found: Node = self.saved[0]
+        found: Node = self._saved[0]
         return found
 
-    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype)
         result[...] = grad
         part = as_strided_raw(result, *self.view, self.dtype)
-        grads = self.function().raw(f, np.array(part))
+        grads = self.function()._run_raw(f, np.array(part))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 
-    def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = make(empty_strided(*self.base, grad._raw.dtype))
         result.copy_(grad)
         same = grad._raw.dtype == self.dtype
         part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
-        grads = self.function().recorded(f, f.clone(part))
+        grads = self.function()._run_recorded(f, f.clone(part))
         if grads[0] is None:
             part.zero_()
         else:
@@ -237,8 +236,18 @@ def bump(tensor: Tensor) -> None:
     counter(tensor)[0] += 1
 
 
+def check_own_memory(raw: Any) -> None:
+    """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    if 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
+
+
 def write(tensor: Tensor, raw: Any) -> None:
     """Put new values into the tensor's memory and count the change."""
+    check_own_memory(tensor._raw)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
@@ -294,13 +303,13 @@ def _operations() -> Any:
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     """What the node saved was meant as it was before the change."""
-    items = list(node.saved)
+    items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
             items[i] = Packed(item, _itself, edge_of(item))
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
-    node.saved = tuple(items)
+    node._saved = tuple(items)
 
 
 def _itself(tensor: Tensor) -> Tensor:
@@ -322,17 +331,3 @@ def _result_for(target: Tensor, raw: Any) -> Any:
             f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
         )
     return raw
-
-
-def record_inplace(target: Tensor, node: Node, items: list[Any], write_values: Callable[[], None], args: tuple[Any, ...]) -> Tensor:
-    """Change `target` by `write_values` and make `node`, whose edges are set, its history."""
-    write_values()
-    bump(target)
-    node.like = like_of(target._raw)
-    node.seq = next_sequence_nr()
-    node.extra = None
-    node.saved = save(node, items)
-    if S.observer is not None:
-        S.observer.created(node, args, (target,))
-    rebase(target, node)
-    return target

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 from .activation import Activation
+from .attention import Attention
 from .bessel import Bessel
 from .convolution import Convolution
+from .distances import Distances
+from .embedding import Embedding
 from .fourier import Fourier
 from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
+from .losses import Losses
 from .matrices import Matrices
 from .movement import Movement
 from .neural import Neural
@@ -20,14 +24,17 @@ from .normalization import Normalization
 from .pointwise import Pointwise
 from .polynomials import Polynomials
 from .pooling import Pooling
+from .recurrent import Recurrent
 from .reduction import Reduction
+from .sampling import Sampling
 from .special import Special
 from .symmetric import Symmetric
 
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Special, Bessel, Polynomials, Fourier, Matrices, Symmetric,
+    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices,
+    Symmetric,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -33,7 +33,8 @@ class Convolution:
             size = transposed_size(a.shape[2:], kernel, stride, padding, dilation, output_padding)
             out = self._spread(a, weight, size, stride, padding, dilation, groups)
         else:
-            out = self._correlate(a, weight, stride, padding, dilation, groups)
+            size = output_size(a.shape[2:], weight.shape[2:], stride, padding, dilation)
+            out = self._correlate(a, weight, size, stride, padding, dilation, groups)
         if bias is not None:
             out += bias.reshape(-1, *[1] * (a.ndim - 2))
         return out
@@ -45,17 +46,17 @@ class Convolution:
         nothing = self.xp.empty(0, grad.dtype)
         image = weights = nothing
         if mask[0]:
-            image = self._correlate(grad, weight, *geometry) if transposed else self._spread(
+            image = self._correlate(grad, weight, a.shape[2:], *geometry) if transposed else self._spread(
                 grad, weight, a.shape[2:], *geometry)  # fmt: skip
         if mask[1]:
             inner, outer = (grad, a) if transposed else (a, grad)
             weights = self._weights(inner, outer, weight.shape, *geometry)
         return image, weights, grad.sum((0, *range(2, grad.ndim))) if mask[2] else nothing
 
-    def columns(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-        """Every window of the padded image: (N, C, kernel elements, window numbers)."""
+    def columns(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None) -> Any:
+        """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         n, c, *size = a.shape
-        out = output_size(tuple(size), kernel, stride, padding, dilation)
+        out = output_size(tuple(size), kernel, stride, padding, dilation) if out is None else out
         if any(padding):
             a = self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)])
         steps = a.strides[2:]
@@ -65,10 +66,9 @@ class Convolution:
         windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
         return windows.reshape(n, c, math.prod(kernel), math.prod(out))
 
-    def images(self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-        """The sum of all windows at their places: the adjoint of `columns`. One addition per element of the kernel."""
+    def images(self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+        """The sum of all `out` windows at their places: the adjoint of `columns`. One addition per element of the kernel."""
         n, c = columns.shape[:2]
-        out = output_size(size, kernel, stride, padding, dilation)
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
         for place in itertools.product(*map(range, kernel)):
@@ -79,25 +79,44 @@ class Convolution:
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[inside])
 
-    def _correlate(self, a: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    def _correlate(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
-        size = output_size(a.shape[2:], kernel, stride, padding, dilation)
-        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation), groups)
+        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, size), groups)
         product = self.xp.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
         return product.reshape(n, o, *size)
 
     def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
-        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
         rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
+        if set(stride) == {1}:
+            return self._spread_densely(a, rows, c, size, kernel, padding, dilation)
+        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
         columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
-        return self.images(columns, size, kernel, stride, padding, dilation)
+        return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
+
+    def _spread_densely(self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole plane."""
+        n, o = a.shape[:2]
+        wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
+        lines = self.xp.zeros((n, o, a.shape[2], *wide[1:]), a.dtype)
+        inside = (..., *map(slice, a.shape[3:]))
+        lines[inside] = a
+        flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
+        length = flat.shape[3]
+        columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
+        steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
+        reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
+        image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
+        for i, place in enumerate(itertools.product(*map(range, kernel))):
+            start = sum(k * step for k, step in zip(place, steps, strict=True))
+            image[:, :, start : start + length] += columns[:, :, i]
+        inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
+        return self.xp.ascontiguousarray(image[:, :, : math.prod(wide)].reshape(n, c, *wide)[inside])
 
     def _weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         kernel = sizes[2:]
-        # Rows past the last window were not seen by the forward pass.
-        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation), groups)
+        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
         n, o = grad.shape[:2]
         flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
         return self.xp.matmul(flat, columns.swapaxes(2, 3)).sum(0).reshape(sizes)
@@ -114,4 +133,5 @@ class Convolution:
     def col2im(self, a: Any, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
         n, rows, length = a.shape
         k = math.prod(kernel)
-        return self.images(a.reshape(n, rows // k, k, length), size, kernel, stride, padding, dilation)
+        out = output_size(size, kernel, stride, padding, dilation)
+        return self.images(a.reshape(n, rows // k, k, length), size, kernel, stride, padding, dilation, out)

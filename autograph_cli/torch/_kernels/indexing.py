@@ -54,41 +54,115 @@ class Indexing:
     index_put_impl = index_put
 
     def gather(self, a: Any, dim: int, index: Any) -> Any:
-        return a[self._places(index, dim)] if a.ndim else a
+        found = self._row(a)[self._places(self._row(index), dim)]
+        return found if index.ndim else found[0]
+
+    def _row(self, a: Any) -> Any:
+        """A number as a row of one."""
+        return a if a.ndim else self.xp.reshape(a, (1,))
 
     def _places(self, index: Any, dim: int) -> Any:
         grid = list(self.xp.ogrid[tuple(slice(n) for n in index.shape)])
         grid[dim] = index
         return tuple(grid)
 
+    def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
+        """A copy of `a`, changed by `write(copy, places, values)`."""
+        out = self._row(a.copy())
+        index = self._row(index)
+        values = self._row(src)[tuple(slice(n) for n in index.shape)] if hasattr(src, "ndim") else src
+        write(out, self._places(index, dim), values)
+        return out if a.ndim else out[0]
+
+    def _put(self, out: Any, places: Any, values: Any) -> None:
+        out[places] = values
+
     def scatter_src(self, a: Any, dim: int, index: Any, src: Any) -> Any:
-        if a.ndim == 0:
-            return src
-        out = a.copy()
-        out[self._places(index, dim)] = src[tuple(slice(n) for n in index.shape)]
-        return out
+        return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
-        if a.ndim == 0:
-            return a.dtype.type(value)
-        out = a.copy()
-        out[self._places(index, dim)] = value
-        return out
+        return self._written(a, dim, index, value, self._put)
 
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
-        if a.ndim == 0:
-            return a + src
-        out = a.copy()
-        self.xp.add.at(out, self._places(index, dim), src[tuple(slice(n) for n in index.shape)])
-        return out
+        return self._written(a, dim, index, src, self.xp.add.at)
+
+    _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+    def _reduce_into(self, out: Any, places: Any, values: Any, reduce: str, include_self: bool) -> None:
+        if not include_self:
+            start = {"prod": 1, "amax": self._lowest(out), "amin": self._highest(out)}.get(reduce, 0)
+            out[places] = start
+        getattr(self.xp, self._ufuncs[reduce]).at(out, places, values)
+        if reduce == "mean":
+            counts = self.xp.ones(out.shape, "int64")
+            if not include_self:
+                counts[places] = 0
+            self.xp.add.at(counts, places, 1)
+            counts = self.xp.maximum(counts, 1)
+            out[...] = out / counts if out.dtype.kind not in "iu" else out // counts
+
+    def _lowest(self, a: Any) -> Any:
+        return self.xp.iinfo(a.dtype).min if a.dtype.kind in "iu" else False if a.dtype.kind == "b" else -self.xp.inf
+
+    def _highest(self, a: Any) -> Any:
+        return self.xp.iinfo(a.dtype).max if a.dtype.kind in "iu" else True if a.dtype.kind == "b" else self.xp.inf
+
+    def scatter_reduce_two(self, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+        return self._written(a, dim, index, src, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
+
+    def _slices(self, a: Any, dim: int, index: Any, source: Any, write: Any) -> Any:
+        """A copy of `a`, whose slices that `index` names are changed."""
+        out = self._row(a.copy())
+        index = self._row(index)
+        write(out, (slice(None),) * dim + (index,), source)
+        return out if a.ndim else out[0]
 
     def index_select(self, a: Any, dim: int, index: Any) -> Any:
-        return self.xp.take(a, index, axis=dim) if a.ndim else a
+        return self.xp.take(a, self._row(index), axis=dim) if a.ndim else a
 
     def index_add(self, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
-        out = a.copy()
-        self.xp.add.at(out, (slice(None),) * dim + (index,), source if alpha == 1 else source * source.dtype.type(alpha))
-        return out
+        source = source if alpha == 1 else source * source.dtype.type(alpha)
+        return self._slices(a, dim, index, self._broad(a, dim, index, source), self.xp.add.at)
+
+    def _broad(self, a: Any, dim: int, index: Any, source: Any) -> Any:
+        """A source of no dimension stands for one slice."""
+        return source if source.ndim or a.ndim < 2 else self.xp.broadcast_to(source, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
+
+    def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        return self._slices(a, dim, index, value, self._put)
+
+    index_fill_int_Tensor = index_fill_int_Scalar
+
+    def index_copy(self, a: Any, dim: int, index: Any, source: Any) -> Any:
+        return self._slices(a, dim, index, source, self._put)
+
+    def index_reduce(self, a: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
+        return self._slices(a, dim, index, source, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
+
+    def distinct(self, index: Any) -> Any:
+        return self.xp.unique(index)
+
+    def take(self, a: Any, index: Any) -> Any:
+        return a.reshape(-1)[index]
+
+    def put(self, a: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+        out = a.copy().reshape(-1)
+        if accumulate:
+            self.xp.add.at(out, self.xp.reshape(index, (-1,)), self.xp.reshape(source, (-1,)))
+        else:
+            out[self.xp.reshape(index, (-1,))] = self.xp.reshape(source, (-1,))
+        return out.reshape(a.shape)[()]
+
+    def clipped(self, a: Any, indices: Any) -> Any:
+        """Indices inside of `a`: whatever they read beyond it is masked."""
+        return [None if i is None else self.xp.clip(i, -n, n - 1) for i, n in zip(indices, a.shape, strict=False)]
+
+    def _unsafe_masked_index(self, a: Any, mask: Any, indices: Any, fill: Any) -> Any:
+        return self.xp.where(mask, self.index(a, self.clipped(a, indices)), a.dtype.type(fill))[()]
+
+    def _unsafe_masked_index_put_accumulate(self, a: Any, mask: Any, indices: Any, values: Any) -> Any:
+        kept = self.xp.where(mask, values, values.dtype.type(0))
+        return self.index_put(a, self.clipped(a, indices), kept, True)
 
     def copy(self, a: Any, src: Any) -> Any:
         return self.xp.broadcast_to(self.cast(src, a.dtype), a.shape)
@@ -120,6 +194,9 @@ class Indexing:
             raise RuntimeError("Number of elements of source < number of ones in mask")
         out[mask] = source.reshape(-1)[:count]
         return out
+
+    def masked_scatter_backward(self, grad: Any, mask: Any, sizes: Any) -> Any:
+        return self.padded(self.masked_select(grad, mask), sizes)
 
     def padded(self, values: Any, sizes: Any) -> Any:
         out = self.xp.zeros(sizes, values.dtype)

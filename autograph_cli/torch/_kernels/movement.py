@@ -54,6 +54,9 @@ class Movement:
     def unsqueeze(self, a: Any, dim: int) -> Any:
         return a[(slice(None),) * dim + (None, ...)]
 
+    def unsqueeze_in_place(self, a: Any, dim: int) -> Any:
+        return self.unsqueeze(a, dim)
+
     def squeeze(self, a: Any) -> Any:
         return a.squeeze() if a.ndim else a.view()
 
@@ -144,6 +147,55 @@ class Movement:
     def unbind(self, a: Any, dim: int) -> Any:
         return [self.select(a, dim, i) for i in range(a.shape[dim])]
 
+    def windows(self, a: Any, dim: int, size: int, step: int) -> Any:
+        """Windows along a dimension, as a new last one."""
+        if a.ndim == 0:
+            return self.xp.reshape(a, (1,))[:size]
+        count = (a.shape[dim] - size) // step + 1
+        shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
+        strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
+        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+
+    def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
+        if not sizes:
+            return grad.reshape(())[()]
+        out = self.xp.zeros(sizes, grad.dtype)
+        if size <= step:
+            self.windows(out, dim, size, step)[...] = grad
+            return out
+        for i in range(size):
+            reach = i + (grad.shape[dim] - 1) * step + 1
+            self.slice(out, dim, i, reach, step)[...] += grad[..., i]
+        return out
+
+    def _with_window(self, a: Any, src: Any, window: Any) -> Any:
+        """A copy of `a`, with `src` where `window` looks."""
+        out = self.xp.array(a)
+        part = window(out)
+        if part.shape != src.shape:
+            raise RuntimeError(
+                f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+                f"{list(part.shape)}"
+            )
+        part[...] = src
+        return out
+
+    def slice_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.slice(out, *window))
+
+    def select_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.select(out, *window))
+
+    def diagonal_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.diagonal(out, *window))
+
+    def as_strided_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.as_strided(out, *window))
+
+    def quarters(self, a: Any, k: int, dims: Any) -> Any:
+        """A plane turned."""
+        return self.xp.rot90(a, k, dims)
+
     def roll(self, a: Any, shifts: Any, dims: Any) -> Any:
         return self.xp.roll(a, shifts, dims or None) if a.ndim else a
 
@@ -184,6 +236,9 @@ class Movement:
         if a.ndim == 0:
             return values, places
         return self.slice(values, dim, 0, k, 1).copy(), self.slice(places, dim, 0, k, 1).copy()
+
+    def steps(self, start: int, end: int, step: int) -> Any:
+        return self.xp.arange(start, end, step)
 
     def zeros_of(self, size: Any, like: Any) -> Any:
         return self.xp.zeros(size, like.dtype)

@@ -1,4 +1,4 @@
-"""Kernels of layers and losses."""
+"""Softmax and its relatives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Neural:
-    """Softmax, its relatives, and losses."""
+    """Functions that layers end with."""
 
     xp: Any
     number: Any
@@ -50,29 +50,3 @@ class Neural:
 
     def leaky_relu_backward(self, grad: Any, a: Any, negative_slope: Any) -> Any:
         return self.where(a > 0, grad, grad * self.number(negative_slope, grad))
-
-    def reduced(self, losses: Any, reduction: int) -> Any:
-        """All losses, their mean (1) or their sum (2)."""
-        if reduction == 0:
-            return losses
-        total = self.xp.add.reduce(losses, axis=None) if losses.ndim else losses
-        return total if reduction == 2 else total / total.dtype.type(losses.size)
-
-    def binary_cross_entropy_with_logits(
-        self, a: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
-    ) -> Any:
-        one = self.number(1, a)
-        log_sigmoid, _ = self.log_sigmoid_forward(a)
-        if pos_weight is None:
-            losses = (one - target) * a - log_sigmoid
-        else:
-            losses = (one - target) * a - ((pos_weight - one) * target + one) * log_sigmoid
-        return self.reduced(losses if weight is None else losses * weight, reduction)
-
-    def mse_loss(self, a: Any, target: Any, reduction: int = 1) -> Any:
-        difference = a - target
-        return self.reduced(difference * difference, reduction)
-
-    def mse_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int) -> Any:
-        scale = self.number(2 / a.size if reduction == 1 else 2, a)
-        return (a - target) * scale * grad

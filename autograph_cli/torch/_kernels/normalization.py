@@ -92,7 +92,7 @@ class Normalization:
     def native_group_norm_backward(self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any) -> Any:
         n = a.shape[0]
         rstd = rstd.reshape(n, groups, 1)
-        normal = (a.reshape(n, groups, -1) - mean.reshape(n, groups, 1)) * rstd
+        normal = (a.reshape(n, groups, a[:1].size // groups) - mean.reshape(n, groups, 1)) * rstd
         scaled = grad if weight is None else grad * self._by_channel(weight, a)
         axes = (0, *range(2, a.ndim))
         return (

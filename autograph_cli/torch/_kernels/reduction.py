@@ -89,6 +89,14 @@ class Reduction:
         total = self.xp.log(self.xp.add.reduce(self.xp.exp(a - top), axis=dim, keepdims=keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
+    def logcumsumexp(self, a: Any, dim: int) -> Any:
+        if a.ndim == 0:
+            return a
+        if a.dtype.kind == "c":
+            top = a.real.max(axis=dim, keepdims=True) if a.shape[dim] else a.real
+            return self.xp.log(self.xp.cumsum(self.xp.exp(a - top), axis=dim)) + top
+        return self.xp.logaddexp.accumulate(a, axis=dim)
+
     def cast_like(self, a: Any, like: Any) -> Any:
         return a.astype(like.dtype)
 
@@ -128,3 +136,5 @@ class Reduction:
             return self.xp.add.reduce(size, axis=dim, keepdims=keepdim)
         power = size.dtype.type(ord)
         return self.xp.power(self.xp.add.reduce(self.xp.power(size, power), axis=dim, keepdims=keepdim), 1 / power)
+
+    linalg_vector_norm = vector_norm

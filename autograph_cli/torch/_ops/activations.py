@@ -63,7 +63,8 @@ def softplus_twice(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> A
 
 
 def _cast(input: Tensor, dtype: Any) -> Tensor:
-    return input if dtype is None else operations._to_copy(input, dtypes.numpy_dtype(dtype))
+    kind = None if dtype is None else dtypes.numpy_dtype(dtype)
+    return input if kind is None or kind == input._raw.dtype else operations._to_copy(input, kind)
 
 
 @composite(out=True)

@@ -1,70 +1,170 @@
-"""Distances between every row of one matrix and every row of another."""
+"""Distances and similarities of vectors, and the losses that are made of them."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core import dims
-from .._core.operation import operation
+from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.state import L
 from .._core.tensor import Tensor
-from . import views
-from ._errors import not_implemented
+from . import arithmetic, reductions, views
+from .losses import number_minus, reduced, reduction_name
+from .nonlinear import refuse
 
-cdist_op = operation(
-    "_cdist_forward(Tensor x1, Tensor x2, float p)", node="CdistBackward0",
-    x1=lambda f, grad, x1, x2, p, result: f._cdist_backward(f.contiguous(grad), x1, x2, p, result),
-    x2=lambda f, grad, x1, x2, p, result: f._cdist_backward(
-        f.contiguous(_turned(f, grad)), x2, x1, p, f.contiguous(_turned(f, result))),
+norm_dim = operation(
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[] dim, bool keepdim=False)",
+    lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim), node="NormBackward1",
+    self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(f, grad, self, p, result, dim, keepdim),
 )  # fmt: skip
-cdist_backward = operation(
-    "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", node="CdistBackwardBackward0",
-    **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")},
+pdist_op = operation(
+    "_pdist_forward(Tensor self, float p=2)", node="PdistBackward0",
+    self=lambda f, grad, self, p, result: f._pdist_backward(grad, self, p, result),
 )
-euclidean_dist = operation(
-    "_euclidean_dist(Tensor x1, Tensor x2)", node="EuclideanDistBackward0",
-    joint={("x1", "x2"): lambda f, grad, x1, x2, result: _euclidean_gradients(f, grad, x1, x2, result)},
+operation(
+    "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)", node="NotImplemented",
+    grad_output=refuse("_pdist_backward"), self=refuse("_pdist_backward"), pdist=refuse("_pdist_backward"),
 )  # fmt: skip
 
-
-def _turned(f: Any, x: Any) -> Any:
-    return f.transpose(x, x.ndim - 2, x.ndim - 1)
-
-
-def _euclidean_gradients(f: Any, grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
-    """Both gradients of a distance d: (x1 - x2) grad / d and its negative, 0 where d is 0."""
-    n = grad.ndim
-    ratio = f.masked_fill_Scalar(f.div(grad, result), f.eq(result, f.zeros_like(result)), 0)
-    by_first = f.sub(x1 * f.sum_dim_IntList(ratio, (n - 1,), True), f.matmul(ratio, x2))
-    by_second = f.sub(
-        x2 * f.unsqueeze(f.sum_dim_IntList(ratio, (n - 2,), False), n - 1), f.matmul(_turned(f, ratio), x1)
-    )
-    return by_first, by_second
+EPSILON = 1e-12
 
 
 @composite(method=False)
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norm of the difference of each row of `x1` and each row of `x2`, over batches."""
-    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-    if compute_mode not in modes:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    for name, x in (("X1", x1), ("X2", x2)):
-        if x.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
-    (n, k), (m, other) = x1._raw.shape[-2:], x2._raw.shape[-2:]
-    if k != other:
-        raise RuntimeError(f"{'X1 and X2'} must have the same number of columns. X1: {k} X2: {other}")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+    last = max(x1.ndim, x2.ndim) - 1
+    return norm_dim(operations.add_Scalar(arithmetic.sub(x1, x2), eps), p, (last,), keepdim)
+
+
+@composite(method=False)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along `dim`.
+
+    >>> from autograph_cli import torch
+    >>> torch.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), dim=0)
+    tensor(0.)
+    """
+    from .._core import dtypes
+
+    common = dtypes.result_dtype(x1._raw, x2._raw)
+    if dtypes.CATEGORY[common] < dtypes.FLOATING:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}"
+        )
+    x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
+    if x1._raw.shape != x2._raw.shape:
+        shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
+        x1, x2 = views.expand(x1, shape), views.expand(x2, shape)
+    d = (dims.wrap(dim, x1.ndim),) if x1.ndim else None
+    unit1, unit2 = (arithmetic.true_divide(x, _length(x, d, eps)) for x in (x1, x2))
+    return reductions.sum(arithmetic.mul(unit1, unit2), () if d is None else d)
+
+
+def _length(x: Tensor, d: Any, eps: float) -> Tensor:
+    """The norm, raised to `eps` where it is less; the gradient passes as if it had not been."""
+    size = reductions.vector_norm(x, 2, d, True).clone()
+    before, L.grad = L.grad, False
+    try:
+        size.clamp_min_(eps)
+    finally:
+        L.grad = before
+    return size  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distance of every pair of rows, as one vector."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if input._raw.dtype.kind != "f":
+        raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    mode = modes.index(compute_mode)
-    by_products = p == 2 and (mode == 1 or (mode == 0 and (n > 25 or m > 25)))
-    if not by_products or 0 in (x1._raw.size, x2._raw.size):
-        return cdist_op(x1, x2, float(p))
-    batch = dims.broadcast(x1._raw.shape[:-2], x2._raw.shape[:-2])
-    flat = (math.prod(batch),)
-    left, right = (
-        x if not batch else views.reshape(views.expand_op(x, (*batch, *x._raw.shape[-2:])), (*flat, *x._raw.shape[-2:]))
-        for x in (x1, x2)
-    )
-    return views.view_op(euclidean_dist(left, right), (*batch, n, m))
+        raise RuntimeError("pdist only supports non-negative p values")
+    return pdist_op(operations.contiguous(input), float(p))
+
+
+# ---------------------------------------------------------------- losses
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+                         reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    name = reduction_name(reduction, size_average, reduce)
+    zeros = operations.zeros_like(input.detach())
+    far = operations.clamp_min(number_minus(margin, input), 0)
+    losses = operations.where(target != 1, far, zeros) + operations.where(target != -1, input, zeros)
+    return reduced(losses, name)
+
+
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                        reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """max(0, -target * (input1 - input2) + margin); RuntimeError for tensors of different numbers of dimensions."""
+    name = reduction_name(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, input2: "
+            f"{input2.shape}, target: {target.shape} "
+        )
+    product = -target * arithmetic.sub(input1, input2)
+    return reduced(operations.clamp_min(operations.add_Scalar(product, margin), 0), name)
+
+
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
+                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    name = reduction_name(reduction, size_average, reduce)
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim == 1 and not (input1.ndim == input2.ndim == 2):
+        raise RuntimeError(
+            "1D target tensor expects 2D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    d = (target.ndim,)
+    product = reductions.sum(input1 * input2, d)
+    squares = [operations.add_Scalar(reductions.sum(x * x, d), EPSILON) for x in (input1, input2)]
+    cosine = arithmetic.true_divide(product, operations.sqrt(squares[0] * squares[1]))
+    zeros = operations.zeros_like(cosine.detach())
+    close = number_minus(1, cosine)
+    apart = operations.clamp_min(operations.sub_Scalar(cosine, margin), 0)
+    losses = operations.where(target == 1, close, zeros) + operations.where(target == -1, apart, zeros)
+    return reduced(losses, name)
+
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+                        swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of the two negatives."""
+    name = reduction_name(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = arithmetic.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(operations.clamp_min(arithmetic.sub(operations.add_Scalar(near, margin), far), 0), name)
+
+
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
+                                      distance_function: Callable[..., Tensor] | None = None, margin: float = 1.0,
+                                      swap: bool = False, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` of any distance."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = arithmetic.minimum(far, distance(positive, negative))
+    return reduced(operations.clamp_min(near + margin - far, 0), reduction)

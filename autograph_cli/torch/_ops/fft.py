@@ -13,6 +13,7 @@ from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
 from . import functions as unary
 from .padding import constant_pad
+from .pairs import conj_physically
 
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)", node="FftC2CBackward0",
@@ -27,9 +28,6 @@ c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)", node="FftC2RBackward0",
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )  # fmt: skip
-conj_physical = operation(
-    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
-)
 
 
 def r2c_backward(grad: Tensor, dim: Any, normalization: int, onesided: bool, last: int) -> Tensor:
@@ -239,7 +237,7 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
             raise RuntimeError(f"{name} must transform at least one axis")
         how = _normalization(norm, False)
         half = r2c(_resized(_promoted(input), sizes, axes), axes[-1:], how, True)
-        return c2c(conj_physical(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
+        return c2c(conj_physically(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
 
     return _named(run, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor
@@ -70,10 +71,11 @@ acosh = operation(
 )  # fmt: skip
 atanh = operation(
     "atanh(Tensor self)", floating=True,
-    self=lambda f, grad, self: f.div(grad, f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
+    self=lambda f, grad, self: f.div(f.mul_Scalar(grad, 1), f.conj(
+        f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
 )  # fmt: skip
 atan2 = operation(
-    "atan2(Tensor self, Tensor other)", promotes=True, floating=True,
+    "atan2(Tensor self, Tensor other)", promotes=True, strict=True, floating=True,
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )  # fmt: skip
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
@@ -118,7 +120,7 @@ masked_fill_scalar = operation(
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    value=lambda f, grad, mask: f.sum(f.where(mask, grad, f.zero_beside(grad))),
+    value=lambda f, grad, mask: f.sum(f.masked_select(grad, mask)),
 )  # fmt: skip
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",
@@ -139,7 +141,7 @@ _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambd
 
 publish(
     abs, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, sinh, cosh, tanh, sigmoid, relu,
-    floor, ceil, frac, clamp_min_scalar, clamp_max_scalar, inplace=True,
+    floor, ceil, frac, inplace=True,
 )  # fmt: skip
 publish(sgn, inplace=True)
 publish(sign, inplace=True)
@@ -182,7 +184,11 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @composite()
 def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    return clone(input)
+    """A copy; its elements keep their order in memory unless a format is named."""
+    if memory_format in (None, preserve_format) or (memory_format is contiguous_format and input._raw.flags.c_contiguous):
+        return clone(input)
+    made: Tensor = operations.clone_format(input, memory_format)
+    return made
 
 
 @composite()
@@ -193,8 +199,8 @@ def positive(input: Tensor) -> Tensor:
 
 
 @dispatch()
-def round(input: Tensor, *, decimals: int = 0) -> Any:
-    return (round_with, input, decimals) if decimals else (round_op, input)
+def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    return (round_op, input) if decimals is None else (round_with, input, decimals)
 
 
 def round_with(input: Tensor, decimals: int) -> Tensor:
@@ -204,13 +210,34 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
 round_with.op = round_decimals.op  # type: ignore[attr-defined]
 
 
-@dispatch(inplace=True)
+@dispatch(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        raise NotImplementedError("clamp with tensor bounds is not available in autograph's engine yet")
+        return operations.clamp_Tensor, input, *_bounds(input, min, max)
     return clamp_scalar, input, min, max
+
+
+def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
+    """Bounds as tensors."""
+    for bound in bounds:
+        if bound is not None and not isinstance(bound, Tensor):
+            kinds = ", ".join(type(b).__name__ for b in bounds)
+            raise TypeError(f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
+    return list(bounds)
+
+
+@dispatch()
+def clamp_min(input: Tensor, min: Any) -> Any:
+    """Elements below `min` become `min`."""
+    return (operations.clamp_min_Tensor if isinstance(min, Tensor) else clamp_min_scalar), input, min
+
+
+@dispatch()
+def clamp_max(input: Tensor, max: Any) -> Any:
+    """Elements above `max` become `max`."""
+    return (operations.clamp_max_Tensor if isinstance(max, Tensor) else clamp_max_scalar), input, max
 
 
 @dispatch()
@@ -227,7 +254,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 @dispatch()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     if isinstance(weight, Tensor):
-        raise NotImplementedError("lerp with a tensor weight is not available in autograph's engine yet")
+        return operations.lerp_Tensor, input, end, weight
     return lerp_scalar, input, end, weight
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import views
+from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
@@ -44,6 +44,12 @@ scatter_value = operation(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value)", node="ScatterBackward1",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
 )  # fmt: skip
+scatter_reduced = operation(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Scalar src, str reduce)",
+    lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
+        a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]),
+    node="NotImplemented", self=no_derivative("scatter"),
+)  # fmt: skip
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
     self=lambda f, grad: grad,
@@ -56,8 +62,8 @@ index_select_op = operation(
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     self=lambda f, grad: grad,
-    source=lambda f, grad, dim, index, alpha: f.mul_Scalar(f.index_select(grad, dim, index), alpha)
-    if alpha != 1 else f.index_select(grad, dim, index),
+    source=lambda f, grad, dim, index, source_sizes, alpha: scaled(
+        f, read_slices(f, grad, dim, index, source_sizes), alpha),
 )  # fmt: skip
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
@@ -67,7 +73,12 @@ masked_select_op = operation(
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    source=lambda f, grad, mask, source_sizes: f.padded(f.masked_select(grad, mask), source_sizes),
+    source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
+)  # fmt: skip
+masked_scatter_backward = operation(
+    "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)",
+    node="MaskedScatterBackwardBackward0",
+    grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(f.zeros_of(grad_output_sizes, grad), mask, grad),
 )  # fmt: skip
 copy_op = operation(
     "copy(Tensor self, Tensor src)", node="CopyBackwards",
@@ -81,6 +92,13 @@ fill_tensor = operation(
 zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
 
 
+def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:
+    """The slices of a gradient that belong to the source of an `index_*` operation."""
+    if source_sizes:
+        return f.expand(f.index_select(grad, dim, index), source_sizes)
+    return f.index_select(grad, dim, f.squeeze_dim(index, 0) if index.ndim else index)
+
+
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
     return make(np.zeros(size, like._raw.dtype)[()])
@@ -91,14 +109,7 @@ def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
     return grad
 
 
-def padded(values: Tensor, sizes: Any) -> Tensor:
-    """Values in a row, filled up with zeros to a shape."""
-    missing = math.prod(sizes) - values._raw.size
-    row = operations.cat([values, zeros_of((missing,), values)], 0) if missing else values
-    return views.view_op(row, sizes)
-
-
-operations.zeros_of, operations.copied, operations.padded = zeros_of, copied, padded
+operations.zeros_of, operations.copied = zeros_of, copied
 
 
 # ---------------------------------------------------------------- reading
@@ -360,25 +371,73 @@ def _expanded_masks(indices: Any) -> list[Any]:
     return found
 
 
-@composite(out=True)
+def check_index(name: str, index: Tensor) -> None:
+    """Raise PyTorch's error for an index that is no vector."""
+    if index.ndim > 1:
+        raise IndexError(f"{name}: Index is supposed to be a vector")
+
+
+def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
+    """Raise PyTorch's errors for an index (and a source) that do not fit `gather` or `scatter` along `dim`."""
+    i, a = index._raw, input._raw
+    if i.dtype not in (np.dtype(np.int64), np.dtype(np.int32)) and i.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if src is not None and src._raw.dtype != a.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if not i.size:
+        return
+    if max(i.ndim, 1) != max(a.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if src is not None else 'input'} tensor")
+    if src is not None and max(i.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    for d, (n, m) in enumerate(zip(i.shape, a.shape, strict=False)):
+        if (d != dim and n > m) or (src is not None and n > src._raw.shape[d]):
+            raise RuntimeError(_too_large(name, input, dim, index, src))
+    n = a.shape[dim] if a.ndim else 1
+    low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    wrong = i[(i < low) | (i >= n)]
+    if wrong.size:
+        raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> str:
+    shape, mine = list(index._raw.shape), list(input._raw.shape)
+    if src is not None:
+        return (
+            f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim} and to be no larger size than src "
+            f"{list(src._raw.shape)}"
+        )
+    if name == "gather":
+        d = next(d for d, (n, m) in enumerate(zip(shape, mine, strict=True)) if d != dim and n > m)
+        return f"Size does not match at dimension {d} expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
+    return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
+
+
+@composite(out="apart")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    return gather_op(input, dims.wrap(dim, input.ndim), index)
-
-
-@dispatch()
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
     d = dims.wrap(dim, input.ndim)
-    if isinstance(src, Tensor):
-        return scatter_op, input, d, index, src
-    return scatter_value, input, d, index, value if src is None else src
+    along("gather", input, d, index)
+    return gather_op(input, d, index)
 
 
-@dispatch()
+@dispatch(out="apart")
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    d = dims.wrap(dim, input.ndim)
+    along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
+    given = value if src is None else src
+    if reduce is not None:
+        return scatter_reduced, input, d, index, given, reduce
+    return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
+
+
+@dispatch(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
-    return scatter_add_op, input, dims.wrap(dim, input.ndim), index, src
+    d = dims.wrap(dim, input.ndim)
+    along("scatter_add", input, d, index, src)
+    return scatter_add_op, input, d, index, src
 
 
-@composite(out=True)
+@composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
 
@@ -406,7 +465,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return tuple(make(np.ascontiguousarray(column)) for column in places.T)
 
 
-@composite(out=True)
+@composite(out="apart")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in a row; both are broadcast."""
     if mask._raw.dtype != bool:

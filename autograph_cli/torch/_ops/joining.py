@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims
-from .._core.operation import operation, operations
+from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
 
@@ -13,12 +13,12 @@ cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
-stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, dim: list(f.unbind(grad, dim)))
+stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, tensors_sizes, dim: [
+    f.select(grad, dim, i) for i in range(len(tensors_sizes))])  # fmt: skip
 split_op = operation(
     "split(Tensor self, int split_size, int dim)", view=True, list_result=True,
     self=lambda f, grads, split_size, dim, self_sizes: join(
-        f, grads, [min(split_size, self_sizes[dim] - i) for i in range(0, max(self_sizes[dim], 1), max(split_size, 1))],
-        self_sizes, dim),
+        f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim),
 )  # fmt: skip
 split_with_sizes = operation(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim)", view=True, list_result=True,
@@ -42,6 +42,11 @@ def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
     return parts
 
 
+def split_lengths(n: int, size: int) -> list[int]:
+    """The lengths of the parts that a dimension is split into."""
+    return [min(size, n - i) for i in range(0, max(n, 1), max(size, 1))]
+
+
 def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
     """The gradients of the parts joined again; what has none is zero."""
     like = next(g for g in grads if g is not None)
@@ -59,14 +64,14 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     given = list(tensors)
     if not given:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+        raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
     for i, x in enumerate(given):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
     return given
 
 
-@composite(method=False, out=True, aliases=("concat", "concatenate"))
+@composite(method=False, out="apart", aliases=("concat", "concatenate"))
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors along a dimension they have.
 
@@ -110,23 +115,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return stack_op(given, dims.wrap(dim, len(first) + 1))
 
 
-@composite(method=False, out=True, aliases=("row_stack",))
-def vstack(tensors: Any) -> Tensor:
-    return cat([_at_least(x, 2) for x in tensors], 0)
-
-
-@composite(method=False, out=True)
-def hstack(tensors: Any) -> Tensor:
-    given = [_at_least(x, 1) for x in tensors]
-    return cat(given, 0 if given[0].ndim == 1 else 1)
-
-
-def _at_least(x: Tensor, n: int) -> Tensor:
-    while x.ndim < n:
-        x = operations.unsqueeze(x, 0)
-    return x
-
-
 @composite()
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input`, each `split_size` long, or as long as a list says."""
@@ -165,7 +153,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @composite()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every slice along `dim`."""
-    if input.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
-    found: tuple[Tensor, ...] = unbind_op(input, dims.wrap(dim, input.ndim))
+    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))
     return found
+
+
+def unbind_dim(input: Tensor, dim: int) -> int:
+    """The dimension to unbind, counted from the front."""
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dims.wrap(dim, input.ndim)

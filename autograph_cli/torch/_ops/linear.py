@@ -234,4 +234,20 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
+    if bias is None:
+        return matmul(input, views.t(weight))
+    if input.ndim == 2:
+        return addmm_(bias, input, views.t(weight))
+    if input.ndim == 0:
+        raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
+    if not input._raw.flags.c_contiguous:
+        return arithmetic.add(matmul(input, views.t(weight)), bias)
+    shape = input._raw.shape
+    rows = views.view(input, (math.prod(shape[:-1]), shape[-1]))
+    return views.view(addmm_(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
+
+
+
 operations.ger, operations.matmul = outer, matmul

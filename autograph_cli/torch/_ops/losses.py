@@ -1,48 +1,35 @@
-"""Losses: operations that end in one number."""
+"""Losses that compare element by element: two tensors to one number."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
-from .._core.operation import operation
+from .._core.general import wrap_number
+from .._core.operation import operation, operations
+from .._core.state import L
 from .._core.tensor import Tensor
-from . import arithmetic, reductions
+from . import arithmetic, reductions, views
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTIONS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
-bce_with_logits = operation(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
-    self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
-        f, grad, self, target, weight, pos_weight, reduction),
-    target=lambda f, grad, self, weight, pos_weight, reduction: target_gradient(
-        f, grad, self, weight, pos_weight, reduction),
-)  # fmt: skip
-mse = operation(
-    "mse_loss(Tensor self, Tensor target, int reduction=1)", promotes=True,
-    self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
-    target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
-)  # fmt: skip
-mse_backward = operation(
-    "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
-    grad_output=lambda f, grad, self, target, reduction: mse_twice(f, grad, self, target, reduction),
-    self=lambda f, grad, grad_output, self_sizes, reduction: mean_scaled(
-        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction),
-    target=lambda f, grad, grad_output, self_sizes, reduction: f.neg(mean_scaled(
-        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction)),
-)  # fmt: skip
+# ---------------------------------------------------------------- formulas
 
 
 def count(sizes: Any) -> int:
-    n = 1
-    for size in sizes:
-        n *= size
-    return n
+    return math.prod(sizes)
 
 
 def mean_scaled(f: Any, grad: Any, sizes: Any, reduction: int) -> Any:
     """The gradient of a mean is that of a sum, over the number of elements."""
     return f.div_Scalar(grad, count(sizes)) if reduction == MEAN else grad
+
+
+def folded(f: Any, losses: Any, reduction: int) -> Any:
+    """The mean or the sum of losses, by operations."""
+    return mean_scaled(f, losses if reduction == NONE else f.sum(losses), losses.shape, reduction)
 
 
 def logits_gradient(f: Any, grad: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
@@ -61,23 +48,178 @@ def target_gradient(f: Any, grad: Any, x: Any, weight: Any, pos_weight: Any, red
     if pos_weight is None:
         result = f.neg(x) * grad
     else:
-        result = f.sub(f.log_sigmoid_forward(f.neg(x))[0], pos_weight * f.log_sigmoid_forward(x)[0]) * grad
+        result = f.sub(f.log_sigmoid_forward(f.neg(x))[0], f.log_sigmoid_forward(x)[0] * pos_weight) * grad
     result = result if weight is None else result * weight
     return mean_scaled(f, result, x.shape, reduction)
 
 
-def mse_twice(f: Any, grad: Any, x: Any, target: Any, reduction: int) -> Any:
-    scaled = f.mul_Scalar(f.sub(x, target), 2)
-    product = scaled * grad
-    if reduction == NONE:
-        return product
-    return mean_scaled(f, f.sum(product), x.shape, reduction)
+def probability_target_gradient(f: Any, grad: Any, x: Any, weight: Any, reduction: int) -> Any:
+    """-logit(x), the derivative of the binary cross entropy by its target."""
+    result = f.neg(f.logit(x, None)) * grad
+    result = result if weight is None else result * weight
+    return mean_scaled(f, result, x.shape, reduction)
 
 
-def _reduction(reduction: str) -> int:
+def probability_curve(f: Any, both: Any, x: Any, target: Any, weight: Any, reduction: int) -> Any:
+    """The second derivative of the binary cross entropy by its input: (x^2 - 2xt + t) / (x (1 - x))^2."""
+    spread = f.clamp_min(x * f.rsub_Scalar(x, 1), 1e-6)
+    curve = f.div(f.add(f.sub(x * x, f.mul_Scalar(x * target, 2)), target), spread * spread)
+    result = both * (curve if weight is None else curve * weight)
+    return mean_scaled(f, result, x.shape, reduction)
+
+
+def probability_cross(f: Any, both: Any, x: Any, weight: Any, reduction: int) -> Any:
+    """The second derivative of the binary cross entropy by input and target."""
+    result = f.neg(f.div(both, f.clamp_min(x * f.rsub_Scalar(x, 1), 1e-6)))
+    return mean_scaled(f, result if weight is None else result * weight, x.shape, reduction)
+
+
+def near(f: Any, both: Any, x: Any, target: Any, edge: Any, reduction: int) -> Any:
+    """What is left of a gradient where prediction and target are less than `edge` apart."""
+    distance = f.abs(f.sub(x, target))
+    kept = f.masked_fill_Scalar(both, f.ge(distance, f.full_like_number(distance, edge)), 0)
+    return mean_scaled(f, kept, x.shape, reduction)
+
+
+def soft_margin_curve(f: Any, both: Any, x: Any, target: Any, reduction: int) -> Any:
+    s = f.sigmoid(f.neg(x * target))
+    return mean_scaled(f, both * target * target * s * f.rsub_Scalar(s, 1), x.shape, reduction)
+
+
+# ---------------------------------------------------------------- operations
+
+bce_with_logits = operation(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
+    self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
+        f, grad, self, target, weight, pos_weight, reduction),
+    target=lambda f, grad, self, weight, pos_weight, reduction: target_gradient(
+        f, grad, self, weight, pos_weight, reduction),
+)  # fmt: skip
+bce = operation(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
+    self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(grad, self, target, weight, reduction),
+    target=lambda f, grad, self, weight, reduction: probability_target_gradient(f, grad, self, weight, reduction),
+)
+operation(
+    "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
+    grad_output=lambda f, grad, self, target, weight, reduction: folded(
+        f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction),
+    self=lambda f, grad, grad_output, self, target, weight, reduction: probability_curve(
+        f, grad * grad_output, self, target, weight, reduction),
+    target=lambda f, grad, grad_output, self, weight, reduction: probability_cross(
+        f, grad * grad_output, self, weight, reduction),
+)  # fmt: skip
+mse = operation(
+    "mse_loss(Tensor self, Tensor target, int reduction=1)", promotes=True,
+    self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
+    target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
+)  # fmt: skip
+operation(
+    "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    grad_output=lambda f, grad, self, target, reduction: folded(
+        f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction),
+    self=lambda f, grad, grad_output, self_sizes, reduction: mean_scaled(
+        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction),
+    target=lambda f, grad, grad_output, self_sizes, reduction: f.neg(mean_scaled(
+        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction)),
+)  # fmt: skip
+smooth_l1 = operation(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)", promotes=True, node="SmoothL1LossBackward0",
+    self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
+    target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, target, self, reduction, beta),
+)  # fmt: skip
+operation(
+    "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
+    node="SmoothL1LossBackwardBackward0",
+    grad_output=lambda f, grad, self, target, reduction, beta: folded(
+        f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction),
+    self=lambda f, grad, grad_output, self, target, reduction, beta: near(
+        f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction),
+    target=lambda f, grad, grad_output, self, target, reduction, beta: f.neg(near(
+        f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction)),
+)  # fmt: skip
+huber = operation(
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)", promotes=True,
+    self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
+    target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
+)  # fmt: skip
+operation(
+    "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
+    grad_output=lambda f, grad, self, target, reduction, delta: folded(
+        f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction),
+    self=lambda f, grad, grad_output, self, target, reduction, delta: near(
+        f, grad * grad_output, self, target, delta, reduction),
+    target=lambda f, grad, grad_output, self, target, reduction, delta: f.neg(near(
+        f, grad * grad_output, self, target, delta, reduction)),
+)  # fmt: skip
+soft_margin = operation(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
+    self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
+)
+operation(
+    "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    grad_output=lambda f, grad, self, target, reduction: folded(
+        f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction),
+    self=lambda f, grad, grad_output, self, target, reduction: soft_margin_curve(
+        f, grad * grad_output, self, target, reduction),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- what the functions share
+
+
+def reduction_name(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
+    """The reduction, also from the two flags that older scripts give."""
+    if size_average is None and reduce is None:
+        return reduction
+    averaged, reduced = size_average is None or size_average, reduce is None or reduce
+    name = "none" if not reduced else "mean" if averaged else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", UserWarning, stacklevel=3
+    )
+    return name
+
+
+def reduction_code(reduction: str) -> int:
+    """0, 1 or 2 for 'none', 'mean' or 'sum'; ValueError for anything else."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """All losses, their mean or their sum."""
+    code = reduction_code(reduction)
+    return losses if code == NONE else reductions.mean(losses) if code == MEAN else reductions.sum(losses)
+
+
+def number_minus(number: float, x: Tensor) -> Tensor:
+    """`number - x` as PyTorch's own code records it: the number is an operand of `sub`."""
+    return arithmetic.sub(wrap_number(number, x), x)
+
+
+def _paired(input: Tensor, target: Tensor) -> Any:
+    """Both tensors in one shape; a warning where they were not."""
+    if target._raw.shape != input._raw.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+            "incorrect results due to broadcasting. Please ensure they have the same size.",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+    return views.broadcast_tensors(input, target)
+
+
+def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """Losses times weights; their mean is over the sum of the weights."""
+    weighted = arithmetic.mul(losses, weight)
+    code = reduction_code(reduction)
+    if code == NONE:
+        return weighted
+    total = reductions.sum(weighted)
+    return total if code == SUM else arithmetic.true_divide(total, reductions.sum(weight))
+
+
+# ---------------------------------------------------------------- functions
 
 
 def binary_cross_entropy_with_logits(
@@ -85,21 +227,145 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The binary cross entropy of sigmoid(input) and target, computed without overflow."""
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    return bce_with_logits(input, target, weight, pos_weight, _reduction(reduction))
+    return bce_with_logits(input, target, weight, pos_weight, code)
 
 
-def mse_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """The mean of the squared differences."""
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
+    if target._raw.shape != input._raw.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please "
+            "ensure they have the same size."
+        )
     if weight is not None:
-        squares = arithmetic.mul(mse(input, target, NONE), weight)
-        return squares if reduction == "none" else reductions.sum(squares) if reduction == "sum" else reductions.sum(squares) / reductions.sum(weight)
-    from .views import broadcast_tensors
-
-    return mse(*broadcast_tensors(input, target), _reduction(reduction))
+        weight = views.expand(weight, input._raw.shape)
+    return bce(input, target, weight, code)
 
 
+def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+             weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The mean of the squared differences."""
+    reduction = reduction_name(reduction, size_average, reduce)
+    pair = _paired(input, target)
+    if weight is not None:
+        return _weighted(mse(*pair, NONE), weight, reduction)
+    return mse(*pair, reduction_code(reduction))
+
+
+def _absolute(input: Tensor, target: Tensor) -> Tensor:
+    found: Tensor = operations.abs(arithmetic.sub(input, target))
+    return found
+
+
+def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+            weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """The mean of the absolute differences."""
+    reduction = reduction_name(reduction, size_average, reduce)
+    losses = _absolute(*_paired(input, target))
+    return reduced(losses, reduction) if weight is None else _weighted(losses, weight, reduction)
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+                   beta: float = 1.0) -> Tensor:  # fmt: skip
+    """Squared differences below beta, absolute ones above; RuntimeError for a negative beta."""
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
+    pair = _paired(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return reduced(_absolute(*pair), reduction)
+    return smooth_l1(*pair, code, float(beta))
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Half the squared differences below delta, delta times the absolute ones above."""
+    pair = _paired(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is not None:
+        return _weighted(huber(*pair, NONE, float(delta)), weight, reduction)
+    return huber(*pair, reduction_code(reduction), float(delta))
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
+    """log(1 + exp(-target * input))."""
+    return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
+
+
+def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+           log_target: bool = False) -> Tensor:  # fmt: skip
+    """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over N."""
+    reduction = reduction_name(reduction, size_average, reduce)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
+            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
+            "the next major release.", UserWarning, stacklevel=2,
+        )  # fmt: skip
+    if log_target:
+        difference = arithmetic.sub(target, input)
+        losses = operations.exp(target) * difference
+    else:
+        product = target * input
+        losses = arithmetic.sub(operations.xlogy(target, target), product)
+    if reduction == "batchmean":
+        total = reductions.sum(losses)
+        return total / input._raw.shape[0] if input.ndim else total
+    return reduced(losses, reduction)
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
+                     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative log likelihood of counts `target` for a Poisson rate; `full` adds Stirling's approximation."""
+    reduction = reduction_name(reduction, size_average, reduce)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if log_input:
+        product = target * input
+        losses = arithmetic.sub(operations.exp(input), product)
+    else:
+        losses = arithmetic.sub(input, target * operations.log(operations.add_Scalar(input, eps)))
+    if full:
+        half_log = operations.mul_Scalar(operations.log(operations.mul_Scalar(target, 2 * math.pi)), 0.5)
+        stirling = arithmetic.sub(target * operations.log(target), target) + half_log
+        losses = losses + stirling.masked_fill(target <= 1, 0)  # type: ignore[attr-defined]
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative log likelihood of `target` for normal distributions around `input` with variances `var`.
+
+    ValueError for a negative variance, or one of a shape that does not fit.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = operations.mul_Scalar(operations.ones_like(input), var)
+    size, given = input._raw.shape, var._raw.shape
+    if given != size:
+        if given == size[:-1]:
+            var = views.unsqueeze_op(var, var.ndim)
+        elif not (given[:-1] == size[:-1] and given[-1:] == (1,)):
+            raise ValueError("var is of incorrect size")
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
+    if var._raw.size and bool((var._raw < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    var = var.clone()
+    before, L.grad = L.grad, False
+    try:
+        var.clamp_(min=eps)
+    finally:
+        L.grad = before
+    losses = (operations.log(var) + (input - target) ** 2 / var) * 0.5
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduced(losses, reduction)

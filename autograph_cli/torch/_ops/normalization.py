@@ -49,7 +49,7 @@ group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
     joint={("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask:
-           f.native_group_norm_backward(grads[0], input, result1, result2, weight, group, mask)},
+           group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)},
 )  # fmt: skip
 
 
@@ -121,27 +121,50 @@ def batch_norm_twice(f: Any, grads: Any, grad: Any, input: Any, weight: Any, run
     return affine_twice(f, grads, grad, normal, rstd, weight, axes, axes, shape, fixed=not train)
 
 
-def _group_norm_backward(grad: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Any, group: int, mask: Any) -> Any:
-    """The gradients of group_norm composed of operations, so that they can be differentiated again."""
-    f, shape = operations, input.shape
-    n, c = shape[:2]
-    cells = (n, group, c // group, math.prod(shape[2:]))
-    x, g = f.reshape(input, cells), f.reshape(grad, cells)
-    centre, scale = f.reshape(mean, (n, group, 1, 1)), f.reshape(rstd, (n, group, 1, 1))
-    normal = f.sub(x, centre) * scale
-    image = kernel = bias = None
+def group_norm_gradients(f: Any, grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, group: int, mask: Any) -> Any:
+    """The gradients of input, weight and bias, composed of operations as PyTorch composes them to differentiate again.
+
+    The input's gradient is `slope * grad + curve * input + shift` with numbers for each group.
+    """
+    if f is not operations and grads[1] is None and grads[2] is None:
+        return f.native_group_norm_backward(grads[0], input, mean, rstd, weight, group, mask)
+    (n, c), rest = input.shape[:2], math.prod(input.shape[2:])
+    each = c // group
+    cells, beside = (n, group, each, rest), (n, group, 1, 1)
+    grad, by_mean, by_rstd = (None if g is None else f.reshape(g, s) for g, s in zip(grads, (cells, beside, beside), strict=True))
+    x, mean, rstd = f.reshape(input, cells), f.reshape(mean, beside), f.reshape(rstd, beside)
+    gamma = None if weight is None else f.reshape(weight, (1, group, each, 1))
+    by_product = by_sum = image = None
+    if grad is not None:
+        by_product = f.unsqueeze_in_place(f.sum_dim_IntList(grad * x, (3,), False), 3)
+        by_sum = f.unsqueeze_in_place(f.sum_dim_IntList(grad, (3,), False), 3)
     if mask[0]:
-        scaled = g if weight is None else g * f.reshape(weight, (1, group, c // group, 1))
-        inner = f.sub(scaled, f.mean_dim(scaled, (2, 3), True))
-        image = f.reshape(f.sub(inner, normal * f.mean_dim(scaled * normal, (2, 3), True)) * scale, tuple(shape))
+        parts = _group_norm_image(f, grad, by_product, by_sum, x, mean, rstd, gamma, each * rest)
+        if by_rstd is not None:
+            parts.append(by_rstd * rstd * rstd * rstd * f.sub(mean, x) * f.full_like_number(x, 1 / (each * rest)))
+        if by_mean is not None:
+            parts.append(f.mul_Scalar(f.expand(by_mean, cells), 1 / (each * rest)))
+        image = None if not parts else f.reshape(added(parts), tuple(input.shape))
+    if grad is None:
+        return image, None, None
+    kernel = bias = None
     if mask[1]:
-        kernel = f.reshape(f.sum_dim_IntList(g * normal, (0, 3), False), (c,))
+        kernel = f.reshape(f.sum_dim_IntList(f.sub(by_product, by_sum * mean) * rstd, (0,), False), (c,))
     if mask[2]:
-        bias = f.reshape(f.sum_dim_IntList(g, (0, 3), False), (c,))
+        bias = f.reshape(f.sum_dim_IntList(by_sum, (0,), False), (c,))
     return image, kernel, bias
 
 
-operations.native_group_norm_backward = _group_norm_backward
+def _group_norm_image(f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, gamma: Any,
+                      count: int) -> list[Any]:  # fmt: skip
+    if grad is None:
+        return []
+    fold = lambda t: f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)  # noqa: E731
+    product, total = fold(by_product), fold(by_sum)
+    slope = rstd if gamma is None else rstd * gamma
+    curve = f.mul_Scalar(f.sub(total * mean, product) * (rstd * rstd * rstd), 1 / count)
+    shift = f.sub(f.neg(curve) * mean, f.mul_Scalar(total * rstd, 1 / count))
+    return [slope * grad + curve * x + shift]
 
 
 # ---------------------------------------------------------------- functions
@@ -207,7 +230,9 @@ def _update(running: Any, value: Any, momentum: float) -> None:
 def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
                       eps: float) -> Any:  # fmt: skip
     """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while training."""
-    results = batch_norm_op(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    # While training the statistics are written, not read: what backward keeps does not depend on them.
+    read = (None, None) if training else (running_mean, running_var)
+    results = batch_norm_op(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
         count = input._raw.size / max(input._raw.shape[1], 1)
         variance = results[2]._raw ** -2.0 - eps
@@ -273,7 +298,7 @@ def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = No
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """`input` over its p-norm along `dim`."""
-    size = operations.clamp_min(reductions.norm(input, p, dim, True), eps)
+    size = operations.clamp_min(reductions.norm(input, p, dim if input.ndim else None, True), eps)
     result = input / views.expand(size, input.shape)
     return result if out is None else out.copy_(result)
 

@@ -12,6 +12,7 @@ import numpy as np
 from .._core import device as devices
 from .._core import dims, general
 from .._core import generator as samplers
+from .._core.named import Named
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor, inference_result, make
@@ -21,7 +22,7 @@ from .creation import finish, lengths, placed
 # ---------------------------------------------------------------- generators
 
 
-class Generator:
+class Generator(metaclass=Named):
     """A stream of random numbers with a seed and a state of its own.
 
     >>> from autograph_cli import torch
@@ -75,7 +76,6 @@ def _restored(state: Any) -> Generator:
     return Generator().set_state(make(state))
 
 
-Generator.__module__ = "torch"
 default_generator = Generator()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .results import named_result
 
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.sum(self, None, False, dtype),
@@ -38,9 +39,8 @@ var_op = operation(
 )  # fmt: skip
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
-    self=lambda f, grad, self, result, dim, correction, keepdim: var_gradient(
-        f, f.masked_fill_Scalar(f.div(grad, f.mul_Scalar(result, 2)), f.eq(result, f.zeros_like(result)), 0), self, dim,
-        correction, keepdim),
+    self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
+        f, grad, self, result, dim, correction, keepdim),
 )  # fmt: skip
 max_all = operation(
     "max(Tensor self)", lambda f, self: f.amax(self), node="MaxBackward1",
@@ -82,7 +82,7 @@ argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
-    self=lambda f, grad, dim: backward_cumsum(f, grad, dim),
+    self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )  # fmt: skip
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
@@ -163,16 +163,27 @@ def var_gradient(f: Any, grad: Any, self: Any, dim: Any, correction: Any, keepdi
     folded = all_dims(dim, self)
     n = count(self.shape, folded)
     freedom = n - correction
-    factor = 2.0 / freedom if freedom > 0 else (math.nan if freedom == 0 and n == 0 else math.inf)
-    grad = restore(f, grad, folded if dim is not None else None, keepdim, self)
-    centered = f.sub(self, f.mean(self) if dim is None else f.mean_dim(self, folded, True))
+    whole = dim is None or self.ndim == 0
+    if whole and freedom <= 0:
+        same = f.eq(self, f.mean(self))
+        return grad * f.where(same, f.full_like_number(self, math.nan), f.full_like_number(self, math.inf))
+    factor = 2.0 / freedom if freedom else math.inf
+    grad = grad if whole or self.ndim == 1 else restore(f, grad, folded, keepdim, self)
+    centered = f.sub(self, f.mean(self) if whole else f.mean_dim(self, folded, True))
     return f.mul_Scalar(grad, factor) * centered
+
+
+def std_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    """That of the variance, divided by 2 std; 0 where std is 0."""
+    halved = f.masked_fill_Scalar(f.div(grad, f.mul_Scalar(result, 2)), f.eq(result, f.zeros_like(result)), 0)
+    return var_gradient(f, halved, self, dim, correction, keepdim)
 
 
 def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme, shared evenly by all elements that equal it."""
-    mask = f.eq(self, result)
-    return f.where(mask, f.div(grad, f.cast_like(f.sum(mask), grad)), f.zero_beside(grad))
+    mask = f.where(f.isnan(result), f.isnan(self), f.eq(self, result))
+    share = f.div(grad, f.cast_like(f.sum(mask), grad))
+    return f.masked_fill_Tensor(f.zeros_of(tuple(self.shape), grad), mask, share)
 
 
 def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -197,24 +208,10 @@ def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: 
 # ---------------------------------------------------------------- functions
 
 
-class values_indices(NamedTuple):
-    """The elements that a reduction chose, and where they stood."""
-
-    values: Tensor
-    indices: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
+_max_result, _min_result = (named_result(name, "values", "indices") for name in ("max", "min"))
 
 
-def _named(name: str) -> type:
-    return type(name, (values_indices,), {"__slots__": ()})
-
-
-_max_result, _min_result = _named("max"), _named("min")
-
-
-def _raw_dtype(dtype: Any) -> Any:
+def raw_dtype(dtype: Any) -> Any:
     return None if dtype is None else dtypes.numpy_dtype(dtype)
 
 
@@ -222,11 +219,11 @@ def _raw_dtype(dtype: Any) -> Any:
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all elements, or over `dim`; integers add up as int64."""
     if dim is None:
-        return sum_all(input, dtype=_raw_dtype(dtype))
-    return sum_dim(input, _dims(dim, input), keepdim, dtype=_raw_dtype(dtype))
+        return sum_all(input, dtype=raw_dtype(dtype))
+    return sum_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
 
-def _dims(dim: Any, input: Tensor) -> tuple[int, ...]:
+def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
     wrapped = dims.wrap_all(dim, input.ndim)
     return wrapped if wrapped else tuple(range(input.ndim))
 
@@ -241,19 +238,19 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             f"{dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
-        return mean_all(input, dtype=_raw_dtype(dtype))
-    return mean_dim(input, _dims(dim, input), keepdim, dtype=_raw_dtype(dtype))
+        return mean_all(input, dtype=raw_dtype(dtype))
+    return mean_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
 
 @composite(out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or over `dim`."""
     if dim is None:
-        return prod_all(input, dtype=_raw_dtype(dtype))
-    return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=_raw_dtype(dtype))
+        return prod_all(input, dtype=raw_dtype(dtype))
+    return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=raw_dtype(dtype))
 
 
-def _correction(unbiased: Any, correction: Any) -> Any:
+def correction_of(unbiased: Any, correction: Any) -> Any:
     if correction is not None:
         return correction
     return 1 if unbiased is None or unbiased else 0
@@ -276,8 +273,8 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
         dim, unbiased = None, dim
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{run.op.name}: input tensor must be either floating point or complex")
-    folded = None if dim is None else _dims(dim, input)
-    result: Tensor = run(input, folded, correction=_correction(unbiased, correction), keepdim=keepdim)
+    folded = None if dim is None else wrapped_dims(dim, input)
+    result: Tensor = run(input, folded, correction=correction_of(unbiased, correction), keepdim=keepdim)
     return result
 
 
@@ -291,20 +288,20 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(input._raw.dtype)}"
         )
     order = 2 if p in ("fro", None) else p
-    folded = None if dim is None else _dims(dim, input)
-    return vector_norm(input, order, folded, keepdim, dtype=_raw_dtype(dtype))
+    folded = None if dim is None else wrapped_dims(dim, input)
+    return vector_norm(input, order, folded, keepdim, dtype=raw_dtype(dtype))
 
 
 @composite(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The maximum over `dim`; equal elements share the gradient."""
-    return amax_op(input, _dims(dim, input), keepdim)
+    return amax_op(input, wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The minimum over `dim`; equal elements share the gradient."""
-    return amin_op(input, _dims(dim, input), keepdim)
+    return amin_op(input, wrapped_dims(dim, input), keepdim)
 
 
 def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pairwise: Any, named: Any) -> Any:
@@ -348,28 +345,28 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return any_op(input, None if dim is None else _dims(dim, input), keepdim)
+    return any_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return all_op(input, None if dim is None else _dims(dim, input), keepdim)
+    return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    return cumsum_op(input, dims.wrap(dim, input.ndim), dtype=_raw_dtype(dtype))
+    return cumsum_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
 
 
 @composite(out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The product of the elements up to each one, along `dim`."""
-    return cumprod_op(input, dims.wrap(dim, input.ndim), dtype=_raw_dtype(dtype))
+    return cumprod_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
 
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    return logsumexp_op(input, _dims(dim, input), keepdim)
+    return logsumexp_op(input, wrapped_dims(dim, input), keepdim)
 
 
 def product_of_others(f: Any, grad: Any, x: Any, dim: int) -> Any:

@@ -50,6 +50,10 @@ squeeze_dims = operation(
     "squeeze.dims(Tensor self, int[] dim)", view=True, node="SqueezeBackward2",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
 )  # fmt: skip
+unsqueeze_in_place = operation(
+    "unsqueeze_in_place(Tensor self, int dim)", "unsqueeze", node="UnsqueezeBackward1",
+    self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
+)
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)", "squeeze_dim", node="SqueezeBackward4",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
@@ -183,12 +187,17 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    return reshape(input, (-1,))
+    return view_op(operations.contiguous(input), (input._raw.size,))
 
 
 @composite(function=False, formula=True)
 def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
-    wanted, shape = dims.sizes(size), input._raw.shape
+    return expand_op(input, expanded(input, dims.sizes(size)))
+
+
+def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
+    shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
             f"expand(torch.{input.dtype.legacy}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
@@ -210,7 +219,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
                 f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
-    return expand_op(input, tuple(full))
+    return tuple(full)
 
 
 @composite(function=False)
@@ -244,7 +253,17 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
-    origin, goal = dims.wrap_all(source, n), dims.wrap_all(destination, n)
+    sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
+    if len(sides[0]) != len(sides[1]):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
+            f"destination ({sides[1]} dims)"
+        )
+    wrapped = [tuple(dims.wrap(d, n) for d in side) for side in sides]
+    for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
+        if len(set(found)) < len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({side})")
+    origin, goal = wrapped
     rest = iter(d for d in range(n) if d not in origin)
     at = dict(zip(goal, origin, strict=True))
     return permute_op(input, tuple(at[i] if i in at else next(rest) for i in range(n)))
@@ -252,9 +271,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @composite()
 def t(input: Tensor) -> Tensor:
+    return t_op(at_most_matrix("t", input))
+
+
+def at_most_matrix(name: str, input: Tensor) -> Tensor:
+    """The tensor, which must not have more than two dimensions."""
     if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return t_op(input)
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input
 
 
 @composite()
@@ -285,8 +309,18 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
 
 @composite()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start._raw.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     d = dims.wrap(dim, input.ndim)
-    n, start = input._raw.shape[d], int(start)
+    start = check_narrow(input, d, int(start), length)
+    return slice_op(input, d, start, start + length, 1)
+
+
+def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
+    """`start` counted from the front; an error where the part does not lie inside."""
+    n = input._raw.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
@@ -294,7 +328,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return slice_op(input, d, start, start + length, 1)
+    return start
 
 
 @composite()
@@ -319,10 +353,15 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 @composite()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    a, b = dims.wrap(dim1, input.ndim), dims.wrap(dim2, input.ndim)
+    return diagonal_op(input, offset, *plane(dim1, dim2, input.ndim))
+
+
+def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """Two different dimensions counted from the front."""
+    a, b = dims.wrap(dim1, ndim), dims.wrap(dim2, ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return diagonal_op(input, offset, a, b)
+    return a, b
 
 
 @composite(method=False)
@@ -368,10 +407,10 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     from .reductions import sum_all, sum_dim
 
     shape, have = dims.sizes(size), input._raw.shape
-    if shape == have:
-        return input
     if not shape:
         return sum_all(input)
+    if shape == have:
+        return input
     lead = len(have) - len(shape)
     if lead < 0 or any(n not in (1, have[lead + i]) for i, n in enumerate(shape)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")

@@ -68,19 +68,19 @@ class FunctionCtx:
 class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Each Function has a subclass of its own, named `<Function>Backward`."""
 
-    __slots__ = ("differentiable", "dirty_tensors", "materialize_grads", "needs_input_grad", "non_differentiable",
-                 "saved_edges", "saved_results", "tensor_places", "to_save")  # fmt: skip
+    __slots__ = ("_differentiable", "_item_edges", "_item_results", "_tensor_places", "dirty_tensors", "materialize_grads",
+                 "needs_input_grad", "non_differentiable", "to_save")  # fmt: skip
 
-    multiple = True
-    takes_none = True
+    _multiple = True
+    _takes_none = True
     _forward_cls: type[Function]
-    tensor_places: tuple[bool, ...]
+    _tensor_places: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
-        saved = getattr(self, "saved", ())
+        saved = getattr(self, "_saved", ())
         if saved is None:
             raise freed()
         return tuple(unpack(self, i) for i in range(len(saved)))
@@ -92,36 +92,36 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        if self.saved is None:
+        if self._saved is None:
             raise freed()
-        return tuple(SavedTensor(self, i) for i in range(len(self.saved)))
+        return tuple(SavedTensor(self, i) for i in range(len(self._saved)))
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` on the gradients of the outputs."""
         return self._forward_cls._user_backward()(self, *grads)
 
-    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         grads = self._run([g if g is None else make(g) for g in self._incoming(grad)])
         return tuple(g if g is None else g._raw for g in grads)
 
-    def recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         return self._run(self._incoming(grad))
 
     def _incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self.like)
+            return [None] * len(self._like)
         return grad if isinstance(grad, list) else [grad]
 
     def _run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self.like, strict=True)
+            pairs = zip(grads, self._like, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
         return self._checked(self.apply(*grads))
 
     def _checked(self, result: Any) -> tuple[Any, ...]:
         """The gradients of the tensor arguments, out of what the user's `backward` returned."""
         given = result if isinstance(result, tuple) else (result,)
-        places, name = self.tensor_places, type(self).__name__
+        places, name = self._tensor_places, type(self).__name__
         if len(given) < len(places) or any(g is not None for g in given[len(places) :]):
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {len(places)}, got {len(given)})"
@@ -230,7 +230,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node: BackwardCFunction = object.__new__(cls._backward_cls)
         node.to_save = node.dirty_tensors = node.non_differentiable = None
         node.materialize_grads = True
-        node.tensor_places = tuple(isinstance(x, Tensor) for x in args)
+        node._tensor_places = tuple(isinstance(x, Tensor) for x in args)
         node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
         number = next_sequence_nr()
         record = L.grad and any(node.needs_input_grad)
@@ -245,7 +245,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         finally:
             L.grad = mode
         _check_ctx(node)
-        node.edges, node.seq = edges, number
+        node._edges, node._seq = edges, number
         return _finish(node, args, result, record)
 
 
@@ -277,8 +277,8 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("edges", "extra", "like", "saved", "seq")
-_ENGINE_NAMES = ("operation", "multiple", "takes_none", "saved_names")
+_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_NAMES = ("_operation", "_multiple", "_takes_none", "_frees", "_item_names", "_run_raw", "_run_recorded", "_name")
 
 
 def _check_ctx(node: BackwardCFunction) -> None:
@@ -300,9 +300,9 @@ def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record:
         node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
     )
     _check_dirty(args, outputs, dirty, record)
-    node.extra = None
-    node.like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
-    node.differentiable = frozenset(
+    node._extra = None
+    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
+    node._differentiable = frozenset(
         i
         for i, x in enumerate(outputs)
         if record
@@ -360,20 +360,20 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
 
 def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
-    edge: Edge | None = (node, number) if number in node.differentiable else None
+    edge: Edge | None = (node, number) if number in node._differentiable else None
     if _among(x, dirty):
         bump(x)
         if x._edge.__class__ is not View:
             x._edge = edge
         return x
-    creation = MULTIPLE if len(node.differentiable) > 1 else CUSTOM
+    creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
     if _among(x, args):
         alias = make(materialize(x))
         make_view(alias, x, edge)
         if alias._edge.__class__ is View:
             alias._edge.creation = creation
         return alias
-    if not node.edges:
+    if not node._edges:
         return x
     view = x._edge
     x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
@@ -390,13 +390,13 @@ def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], re
     results: list[int | None] = []
     places: list[int | None] = []
     for x in wanted if record else ():
-        number = next((i for i, y in enumerate(outputs) if y is x and i in node.differentiable), None)
+        number = next((i for i, y in enumerate(outputs) if y is x and i in node._differentiable), None)
         place = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
         items.append(x if number is None else SavedResult(x._raw, counter(x)))
         results.append(number)
         places.append(place)
-    node.saved_results, node.saved_edges = tuple(results), tuple(places)
-    node.saved = save(node, items)
+    node._item_results, node._item_edges = tuple(results), tuple(places)
+    node._saved = save(node, items)
 
 
 # ---------------------------------------------------------------- once_differentiable
@@ -406,15 +406,15 @@ class Error(Node):
     """Raises when backward reaches it: there is no derivative here."""
 
     __slots__ = ("message",)
-    multiple = True
+    _multiple = True
 
-    def name(self) -> str:
+    def _name(self) -> str:
         return "torch::autograd::Error"
 
-    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
-    recorded = raw
+    _run_recorded = _run_raw
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -448,9 +448,9 @@ def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     leaves = [None if t is None else make(t._raw, LEAF) for t in tensors]
     node: Error = object.__new__(Error)
     node.message = message
-    node.edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
-    node.saved, node.extra, node.seq = (), None, next_sequence_nr()
-    node.like = [None if t is None else like_of(t._raw) for t in tensors]
+    node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
+    node._saved, node._extra, node._seq = (), None, next_sequence_nr()
+    node._like = [None if t is None else like_of(t._raw) for t in tensors]
     annotate(node)
     outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
     if S.observer is not None:

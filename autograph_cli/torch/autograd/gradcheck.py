@@ -305,15 +305,15 @@ class _UndefinedGrad(Node):
 
     __slots__ = ()
 
-    def raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         return (None,)
 
 
 def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
     node: _UndefinedGrad = object.__new__(_UndefinedGrad)
-    node.edges, node.saved, node.extra = (edge_of(output),), (), None
-    node.like, node.seq = like_of(output._raw), next_sequence_nr()
+    node._edges, node._saved, node._extra = (edge_of(output),), (), None
+    node._like, node._seq = like_of(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))
 
 

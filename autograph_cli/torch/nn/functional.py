@@ -1,40 +1,148 @@
 """`torch.nn.functional`: layers and losses as functions."""
+# ruff: noqa: F401  (names are here to be found)
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._ops import functions as _functions
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
-from .._ops.activations import softplus_op as _softplus
-from .._ops.linear import addmm_, matmul
-from .._ops.losses import binary_cross_entropy_with_logits, mse_loss
-from .._ops.nonlinear import leaky_relu, logsigmoid
-from .._ops.views import t_op as _t
-
-__all__ = [
-    "binary_cross_entropy_with_logits", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss", "relu", "sigmoid",
-    "softmax", "softplus", "tanh",
-]  # fmt: skip
-
-sigmoid = _functions.sigmoid
-tanh = _functions.tanh
+from .._ops.activations import softplus_op as softplus
+from .._ops.attention import bilinear, scaled_dot_product_attention
+from .._ops.classification import (
+    cross_entropy,
+    ctc_loss,
+    linear_cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+)
+from .._ops.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    fold,
+    unfold,
+)
+from .._ops.distances import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    pdist,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from .._ops.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from .._ops.embedding import embedding, embedding_bag, one_hot
+from .._ops.functions import relu as _relu
+from .._ops.functions import sigmoid, tanh
+from .._ops.linear import linear
+from .._ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from .._ops.multihead import multi_head_attention_forward
+from .._ops.nonlinear import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    mish,
+    prelu,
+    relu6,
+    rrelu,
+    selu,
+    silu,
+    softshrink,
+    softsign,
+    tanhshrink,
+    threshold,
+)
+from .._ops.nonlinear import hardshrink_op as hardshrink
+from .._ops.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
+from .._ops.padding import pad
+from .._ops.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from .._ops.sampling import (
+    affine_grid,
+    channel_shuffle,
+    grid_sample,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
-    return input.relu_() if inplace else _functions.relu(input)
-
-
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """log(1 + exp(beta x)) / beta, and x itself past the threshold."""
-    return _softplus(input, beta, threshold)
+    return input.relu_() if inplace else _relu(input)
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along `dim`."""
     return _softmax(input, _implicit(input) if dim is None else dim, dtype)
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """`softmax` of -x."""
+    return _softmax(-input, _implicit(input) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -44,14 +152,6 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
-
-
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight.T + bias, composed as PyTorch composes it."""
-    if bias is not None and input.ndim == 2:
-        return addmm_(bias, input, _t(weight))
-    product = matmul(input, _t(weight))
-    return product if bias is None else product + bias
 
 
 def __getattr__(name: str) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ... import torch
+from .._core.named import Named
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .._ops.legacy import instance
 from .._ops.protocols import text
 
 
-class _FlagMeta(type(Tensor)):  # type: ignore[misc]
+class _FlagMeta(Named):
     """A tensor subclass may count as an instance by a flag of its own."""
 
     _flag: str

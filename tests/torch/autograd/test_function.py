@@ -69,12 +69,29 @@ def test_edges_are_those_of_the_tensor_arguments(x):
     assert first[0].variable is x and second == (None, 0)
 
 
-def test_a_name_that_the_engine_uses_on_nodes_is_refused(x):
+USERS_NAMES = ("saved", "edges", "like", "seq", "extra", "operation", "multiple", "frees", "takes_none", "differentiable",
+               "saved_names", "saved_edges", "raw", "recorded", "name", "x", "name2", "shape", "base", "view")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", USERS_NAMES)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_ctx_keeps_what_the_user_calls_as_he_likes(x, name, create_graph):
     def forward(ctx, x):
-        ctx.saved = x
+        ctx.save_for_backward(x)
+        setattr(ctx, name, 3)
+        return x * x
+
+    y = make(forward, lambda ctx, g: g * getattr(ctx, name) * ctx.saved_tensors[0])(x)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=create_graph)
+    assert g.tolist() == [3.0, 6.0] and getattr(y.grad_fn, name) == 3
+
+
+def test_a_private_name_of_the_engine_is_refused(x):
+    def forward(ctx, x):
+        ctx._saved = x
         return x * 1
 
-    with pytest.raises(AttributeError, match=r"ctx\.saved: autograph's engine uses this name"):
+    with pytest.raises(AttributeError, match=r"ctx\._saved: autograph's engine uses this name"):
         make(forward, lambda ctx, g: g)(x)
 
 

@@ -214,7 +214,7 @@ def z():
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-@pytest.mark.parametrize("function", [lambda z: z * z, lambda z: z.abs()])
+@pytest.mark.parametrize("function", [lambda z: z * z, lambda z: z.abs(), lambda z: z.real * z.imag, lambda z: z * z.conj()])
 def test_complex_functions_pass(z, function, fast_mode):
     assert gradcheck(function, z, fast_mode=fast_mode)
 

@@ -269,3 +269,27 @@ def test_nothing_keeps_the_graph_alive_after_its_tensors():
         assert watched() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_gradient_of_the_wrong_shape_is_told_with_its_own_index(wrong, create_graph):
+    class Three(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *args):
+            return args[0] + args[1] + args[2]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return tuple(torch.ones(5) if i == wrong else grad for i in range(3))
+
+    x = torch.ones(2, requires_grad=True)
+    message = rf"Function ThreeBackward returned an invalid gradient at index {wrong} - got \[5\] but expected shape compatible with \[2\]"
+    with pytest.raises(RuntimeError, match=message):
+        Three.apply(x, x * 2, x).sum().backward(create_graph=create_graph)
+
+
+def test_anomaly_mode_is_told_at_the_top_of_the_namespace():
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (True, False)
+    assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (False, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     activation,
+    adaptive,
     batchnorm,
     channelshuffle,
     container,
@@ -20,13 +21,16 @@ from . import (
     padding,
     pixelshuffle,
     pooling,
+    rnn,
     sparse,
+    transformer,
     upsampling,
 )  # fmt: skip
 
 _FAMILIES = (
-    activation, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-    module, normalization, padding, pixelshuffle, pooling, sparse, upsampling,
+    activation, adaptive, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
+    module, normalization, padding, pixelshuffle, pooling, rnn, sparse,
+    transformer, upsampling,
 )  # fmt: skip
 LAYERS = {name: vars(family)[name] for family in _FAMILIES for name in family.__all__}
 globals().update(LAYERS)

@@ -33,6 +33,9 @@ class Layer(Module):
         cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter(name, kind, default=cls.__dict__.get(name, _REQUIRED)) for name in cls.__constants__]
         )
+        for name in cls.__constants__:
+            if name in cls.__dict__:
+                delattr(cls, name)  # so that a buffer may take the name
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

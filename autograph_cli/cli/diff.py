@@ -1,0 +1,153 @@
+"""`autograph diff`: how two graphs differ, whichever form they are in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import click
+
+from autograph_cli import AutographError
+from autograph_cli.cli.options import SCRIPTS, StepType, UsageError
+from autograph_cli.cli.snapshot import chosen_settings, make_console, print_diff
+from autograph_cli.graph import Section, Snapshot
+from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
+from autograph_cli.testing.settings import VIEWS, Settings, load
+
+FORMATS = ("text", "json", "svg", "png", "dot")
+
+
+class DiffError(AutographError):
+    """Something that cannot be compared."""
+
+    exit_code = 2
+
+
+@click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
+@click.argument("old", metavar="A")
+@click.argument("new", required=False, metavar="[B]")
+@click.option("--rev", "revisions", multiple=True, metavar="REV", help="Compare A at this git revision with A as it is "
+              "now; given twice, A at both.")  # fmt: skip
+@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
+@click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
+@click.option("--include", metavar="PARTS", help=f"What to compare of nodes, some of: {','.join(HOLDS)}.")
+@click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for the result; unless told, stdout.")
+@click.pass_context
+def diff(
+    ctx: click.Context, old: str, new: str | None, revisions: tuple[str, ...], views: tuple[str, ...],
+    step: str | None, include: str | None, format_: str | None, output: Path | None,
+) -> None:  # fmt: skip
+    """Compare A and B: scripts (.py, which are run), traces (.json) or snapshots (.graph.txt).
+
+    Graphs are matched by structure, not by position. The exit code is 0 for equal graphs, 1 for different ones, 2 for
+    trouble, as that of diff. A picture shows what was added, removed and changed, with the rest folded.
+
+    \b
+      autograph diff old.py new.py
+      autograph diff --rev main expr.py                  ... with the working copy
+      autograph diff --rev v1.0 --rev main expr.py       ... with one another
+      autograph diff -o changes.svg expr.graph.txt expr.py
+    """
+    settings = chosen_settings(load(), step, views, include, None)
+    if (new is None) != bool(revisions) or len(revisions) > 2:
+        raise UsageError("Give two files, or one file and --rev once or twice.")
+    named = format_ or (output.suffix.lstrip(".").lower() if output is not None else "text")
+    chosen = {"txt": "text"}.get(named, named)
+    if chosen not in FORMATS:
+        raise UsageError(f"The name {output} does not say the format: end it in .txt, .json, .svg, .png or .dot.")
+    pairs = [(old, None), (new or old, None)] if not revisions else [(old, rev) for rev in (*revisions, None)[:2]]
+    one, other = (_open(name, rev, settings) for name, rev in pairs)
+    held = [part for part in one.holds if part in other.holds]
+    found = compare(replace(one, holds=tuple(held)), replace(other, holds=tuple(held)), settings.tolerance)
+    _show(found, chosen, output, f"{one.name} - {other.name}")
+    ctx.exit(1 if found else 0)
+
+
+def _open(name: str, revision: str | None, settings: Settings) -> Snapshot:
+    from autograph_cli.graph.snapshot_reader import SnapshotError
+    from autograph_cli.record.store import StoreError
+    from autograph_cli.record.store import load as load_trace
+    from autograph_cli.testing import files, scripts
+
+    if not name.endswith(SCRIPTS):
+        if revision is not None:
+            raise UsageError(f"--rev is for scripts, and {name} is none.")
+        if name.endswith(files.SUFFIX):
+            return files.load(Path(name))
+        try:
+            trace = load_trace(Path(name))
+        except StoreError as error:
+            raise SnapshotError(str(error)) from None
+        sections: tuple[Section, ...] = scripts.trace_sections(trace, settings.views)
+        held = tuple(part for part in settings.include if part not in ("values", "formulas"))
+        return Snapshot(trace.script, sections, held, trace.total_steps)
+    if not Path(name).is_file() and revision is None:
+        raise DiffError(f"There is no file {name}.")
+    if revision is None:
+        return scripts.take(Path(name), settings)
+    with _checked_out(Path(name), revision) as script:
+        return scripts.take(script, settings, name=f"{name} at {revision}")
+
+
+@contextmanager
+def _checked_out(script: Path, revision: str) -> Iterator[Path]:
+    """The script within its repository as of a revision, in a folder of its own: it imports its own neighbours."""
+    here = script.resolve().parent
+    root = Path(_git(here, "rev-parse", "--show-toplevel").decode().strip())
+    inner = script.resolve().relative_to(root.resolve())
+    if revision.startswith("-"):
+        raise DiffError(f"{revision} is no revision.")
+    _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
+    with tempfile.TemporaryDirectory(prefix="autograph-") as place:
+        with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
+            archive.extractall(place, filter="data")
+        yield Path(place, inner)
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
+    except OSError as error:
+        raise DiffError(f"git cannot be run: {error.strerror or error}.") from None
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
+        raise DiffError(f"git {arguments[0]}: {told[-1]}")
+    return done.stdout
+
+
+def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) -> None:
+    from autograph_cli.record.store import write
+
+    if format_ == "text" and output is None:
+        print_diff(make_console(), found)
+        return
+    content = _content(found, format_, title)
+    if output is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write(output, content)
+
+
+def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
+    if format_ == "json":
+        sections = {name: one.as_dict() for name, one in found.compared}
+        whole = {"format": "autograph-diff", "version": 1, "same": not found, "sentences": found.sentences}
+        return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
+    if format_ == "text":
+        return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
+    from autograph_cli.export.comparison import render_diff
+
+    if not found.graphs:
+        raise DiffError("There is nothing to draw: the graphs are the same.")
+    name, first = found.graphs[0]
+    return render_diff(first, format=format_, title=f"{title}, {name}")

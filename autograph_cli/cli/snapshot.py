@@ -1,0 +1,143 @@
+"""`autograph snapshot`: the graph of a script as a reviewed text file beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograph_cli.cli.options import StepsType, UsageError
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
+from autograph_cli.testing.settings import VIEWS, Settings, load, parts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autograph_cli.testing.files import Mode, Status
+    from autograph_cli.testing.scripts import Result
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan", "[": "bold"}
+_WORDS: dict[str, str] = {"same": "the same"}
+_STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "missing", "failed")
+
+
+@click.command(short_help="Keep the graph of scripts as text files, and check them.")
+@click.argument("files", nargs=-1, metavar="[FILE | FOLDER | PATTERN]...")
+@click.option("--check", "mode", flag_value="check", help="Compare only; what is missing is written, unless CI is set.")
+@click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
+@click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
+@click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
+@click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to keep of a step; repeatable.")
+@click.option("--include", metavar="PARTS", help=f"What to keep of nodes, some of: {','.join(HOLDS)}.")
+@click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts to run at once.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
+@click.option("--github", is_flag=True, help="Also print GitHub annotations.")
+@click.pass_context
+def snapshot(
+    ctx: click.Context, files: tuple[str, ...], mode: Mode | None, known: bool, steps: str | None,
+    views: tuple[str, ...], include: str | None, tolerance: float | None, jobs: int, junit: Path | None, github: bool,
+) -> None:  # fmt: skip
+    """Run each FILE, and keep its graph beside it: expr.graph.txt for expr.py.
+
+    A snapshot that is there is compared, by structure: names of variables, line numbers and the order of independent
+    statements may change. Where it differs, the change is told, the file stays as it is, and the exit code is 1; with
+    --update it is written. 2 is for trouble, such as a script that fails. Defaults are in [tool.autograph].
+
+    \b
+      autograph snapshot expr.py                 write expr.graph.txt, or compare with it
+      autograph snapshot --check -j 4 samples/   in CI
+      autograph snapshot --update expr.py        accept the change
+    """
+    from autograph_cli.testing import reports, scripts
+
+    settings = chosen_settings(load(), steps, views, include, tolerance)
+    found = scripts.find(files, settings, known=known)
+    console = make_console()
+    results: list[Result] = []
+    with _progress(len(found)) as advance:
+        for result in scripts.check(found, settings, mode or "write", jobs):
+            _tell(console, result)
+            results.append(result)
+            advance()
+    if junit is not None:
+        from autograph_cli.record.store import write
+
+        write(junit, reports.junit(results))
+    if github:
+        for line in reports.github(results):
+            click.echo(line)
+    _sum_up(console, results)
+    ctx.exit(max((result.outcome.exit_code for result in results), default=0))
+
+
+def chosen_settings(
+    settings: Settings, steps: str | None, views: Sequence[str], include: str | None, tolerance: float | None
+) -> Settings:
+    """The settings of the project with what the command line says instead."""
+    try:
+        held = settings.include if include is None else parts([part for part in include.split(",") if part])
+    except ValueError as error:
+        raise UsageError(f"--include {error}.") from None
+    return replace(
+        settings, steps=steps or settings.steps, views=tuple(views) or settings.views, include=held,
+        tolerance=settings.tolerance if tolerance is None else tolerance,
+    )  # fmt: skip
+
+
+def make_console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr, in a terminal, where several scripts run; gives what moves it on."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=count < 2 or not console.is_terminal) as bar:
+        task = bar.add_task("snapshots", total=count)
+        yield lambda: bar.advance(task)
+
+
+def _tell(console: Console, result: Result) -> None:
+    outcome = result.outcome
+    path = visible(str(outcome.path))
+    if outcome.status in ("written", "updated"):
+        console.print(f"{path}: {outcome.status}", markup=False)
+    elif outcome.status in ("failed", "missing"):
+        console.print(f"{visible(str(result.script))}: {outcome.error}", style="red", markup=False)
+    if outcome.diff:
+        if outcome.status == "different":
+            console.print(f"{path}: the graph is different", style="bold", markup=False)
+        print_diff(console, outcome.diff)
+
+
+def print_diff(console: Console, diff: SnapshotDiff) -> None:
+    """The sentences, then the lines, in colour where there are colours."""
+    for sentence in diff.sentences:
+        console.print(f"  {sentence}", markup=False, style="yellow")
+    text = diff.to_text()
+    if text:
+        console.print()
+    for line in text.splitlines():
+        console.print(f"  {line}", style=_STYLES.get(line[:1]), markup=False)
+
+
+def _sum_up(console: Console, results: Sequence[Result]) -> None:
+    counts = Counter(result.outcome.status for result in results)
+    parts = [f"{counts[status]} {_WORDS.get(status, status)}" for status in _STATUSES if counts[status]]
+    total = f"{len(results)} snapshot{'s' * (len(results) != 1)}"
+    console.print(f"{total}: {', '.join(parts)}" if parts else total, markup=False, style="bold")
+    if counts["different"]:
+        names = " ".join(str(result.script) for result in results if result.outcome.status == "different")
+        console.print(f"accept with: autograph snapshot --update {visible(names)}", markup=False)

@@ -1,0 +1,202 @@
+"""Pictures of what differs between two graphs: both in one, what is alike folded; and both side by side."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+
+from autograph_cli.export.dot import to_dot
+from autograph_cli.export.errors import ExportError
+from autograph_cli.export.layered import place
+from autograph_cli.export.layout import png
+from autograph_cli.export.rendering import LARGEST, render
+from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title, short
+from autograph_cli.export.style import INK, TITLE, Style
+from autograph_cli.export.svg import FONTS, to_svg
+from autograph_cli.graph import Edge, Graph, GraphDiff, Node
+from autograph_cli.graph.diff import shown_type
+from autograph_cli.graph.names import visible
+
+SMALL_GRAPH = 24
+"""Up to so many nodes nothing is folded."""
+_DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
+_WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in _DIFFERENT}, "folded": "unchanged"}
+_SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"')
+_HEAD = re.compile(r"^<\?xml[^>]*\?>\s*")
+
+FORMATS: dict[str, Callable[[Scene], bytes]] = {
+    "svg": lambda scene: to_svg(place(scene)).encode(),
+    "png": lambda scene: png(place(scene)),
+    "dot": lambda scene: to_dot(scene).encode(),
+}
+
+
+def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> bytes:
+    """Both graphs in one picture: what was added, removed and changed, with its neighbours; the rest is folded.
+
+    Raises `ExportError` if nothing differs, or too much for a picture.
+    """
+    if format not in FORMATS:
+        raise ExportError(f"There is no format {format!r} for a diff; known ones: {', '.join(FORMATS)}.")
+    if not diff:
+        raise ExportError("There is nothing to draw: the graphs are the same.")
+    scene = _Union(diff).scene(title)
+    if len(scene.boxes) > LARGEST:
+        raise ExportError(f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}).")
+    return FORMATS[format](scene)
+
+
+def side_by_side(old: Graph, new: Graph, view: str = "graph") -> bytes:
+    """The pictures of two graphs beside each other as one SVG; `view` says along which edges they are drawn."""
+    chosen = view if view in ("backward", "double-backward") else "forward"
+    parts, x, lowest = [], 0.0, 0.0
+    for word, graph in (("before", old), ("after", new)):
+        picture = _HEAD.sub("", render(graph, chosen, title=word).decode())
+        picture = picture.replace(' id="', f' id="{word}-')
+        size = _SIZE.search(picture)
+        assert size is not None
+        parts.append(picture.replace("<svg ", f'<svg x="{x:.2f}" ', 1))
+        x, lowest = x + float(size[1]) + 24, max(lowest, float(size[2]))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{x:.2f}pt" height="{lowest:.2f}pt"'
+    frame = f'{head} viewBox="0 0 {x:.2f} {lowest:.2f}" font-family="{FONTS}" font-size="{TITLE}" fill="{INK}">\n'
+    title = f"<title>{html.escape('before and after')}</title>\n"
+    # Inner pictures are sized in the units of the frame.
+    inner = "".join(re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', part, count=2) for part in parts)
+    return f"{frame}{title}{inner}</svg>\n".encode()
+
+
+class _Union:
+    """The nodes of the new graph under their numbers, those that were removed under numbers after these."""
+
+    def __init__(self, diff: GraphDiff) -> None:
+        self.diff = diff
+        self.first = len(diff.new)
+        removed = {old: self.first + place for place, old in enumerate(diff.removed)}
+        self.place = {**diff.pairs, **removed}
+        self.nodes: list[Node] = [*diff.new, *(diff.old[old] for old in diff.removed)]
+        self.style: dict[int, Style] = {change.new: "changed" for change in diff.changed}
+        self.style |= dict.fromkeys(diff.added, "added")
+        self.style |= dict.fromkeys(removed.values(), "removed")
+        self.was = {change.new: diff.old[change.old] for change in diff.changed}
+        self.edges = self._edges()
+        """(from, to) by number, and whether the edge is gone."""
+
+    def _edges(self) -> dict[tuple[int, int], bool]:
+        found = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
+        for node in self.diff.old:
+            to = self.place[node.id]
+            if to in self.style:
+                for edge in _given(node):
+                    found.setdefault((self.place[edge.node], to), True)
+        return found
+
+    def scene(self, title: str) -> Scene:
+        groups = self._groups()
+        boxes, keys = [], {}
+        folded: Counter[tuple[int, int]] = Counter(groups.values())
+        for number in range(len(self.nodes)):
+            group = groups.get(number)
+            if group is None:
+                keys[number] = f"n{number}"
+                boxes.append(self._box(number))
+                continue
+            keys[number] = f"f{group[0]}_{group[1]}"
+            if folded[group]:
+                boxes.append(self._folded(keys[number], folded.pop(group), self.nodes[number].order))
+        pairs: dict[tuple[str, str], bool] = {}
+        for (tail, head), gone in self.edges.items():
+            pair = keys[tail], keys[head]
+            if pair[0] != pair[1]:
+                pairs[pair] = gone and pairs.get(pair, True)
+        bands = sorted({box.band for box in boxes})
+        styles = {box.style for box in boxes}
+        arrows = tuple(Arrow(tail, head, dashed=gone) for (tail, head), gone in pairs.items())
+        lanes = tuple(Band(band, band_title(band)) for band in bands) if len(bands) > 1 else ()
+        return Scene(
+            title, tuple(boxes), arrows, lanes,
+            tuple((style, _WORDS[style]) for style in _WORDS if style in styles),
+            ("dashed: no longer",) if any(pairs.values()) else (), True,
+        )  # fmt: skip
+
+    def _box(self, number: int) -> Box:
+        node = self.nodes[number]
+        own: Style = node.kind if node.kind != "operation" else "derivative" if node.order else "operation"
+        names = [name for output in node.outputs for name in output.names]
+        title = (node.op or node.name) if node.kind == "operation" else (names[0] if names else node.kind)
+        lines = list(self._changes(number)) if number in self.was else []
+        subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
+        return Box(
+            f"n{number}", self.style.get(number, own), short(title), short(subtitle), self._tooltip(node),
+            2 * node.order,
+        )  # fmt: skip
+
+    def _changes(self, number: int) -> Iterator[str]:
+        old, new, parts = self.was[number], self.nodes[number], self.diff.parts
+        if (old.op or old.name) != (new.op or new.name):
+            yield f"was {visible(old.op or old.name)}"
+        types = [", ".join(shown_type(output.type, parts) for output in node.outputs) for node in (old, new)]
+        if types[0] != types[1]:
+            yield f"{types[0]} -> {types[1]}"
+
+    def _tooltip(self, node: Node) -> str:
+        lines = [node.name, *(str(output.type) for output in node.outputs)]
+        if node.source:
+            lines.append(f"{node.source.file}:{node.source.line}  {node.source.text.strip()}")
+        return "\n".join(visible(line) for line in lines)
+
+    def _folded(self, key: str, count: int, order: int) -> Box:
+        return Box(key, "folded", f"{count} unchanged" if count > 1 else "unchanged", band=2 * order)
+
+    def _groups(self) -> dict[int, tuple[int, int]]:
+        """The group of each node that is folded: connected nodes of one order, none on both sides of a difference."""
+        if len(self.nodes) <= SMALL_GRAPH:
+            return {}
+        near = set(self.style)
+        for tail, head in self.edges:
+            near |= {tail, head} if tail in self.style or head in self.style else set()
+        level = self._levels(near)
+        top = list(range(len(self.nodes)))
+        for tail, head in self.edges:
+            if tail in near or head in near or level[tail] != level[head]:
+                continue
+            if self.nodes[tail].order == self.nodes[head].order:
+                one, other = _find(top, tail), _find(top, head)
+                top[max(one, other)] = min(one, other)
+        return {number: (_find(top, number), level[number]) for number in range(len(top)) if number not in near}
+
+    def _levels(self, near: set[int]) -> list[int]:
+        """For each node a number rising along the edges, by one where one of these nodes or another order is met."""
+        following: dict[int, list[int]] = defaultdict(list)
+        waiting = [0] * len(self.nodes)
+        for tail, head in self.edges:
+            following[tail].append(head)
+            waiting[head] += 1
+        ready = [number for number, count in enumerate(waiting) if count == 0]
+        level = [0] * len(self.nodes)
+        for number in ready:  # grows while it is walked
+            for head in following[number]:
+                level[head] = max(level[head], level[number] + self._crosses(number, head, near))
+                waiting[head] -= 1
+                if waiting[head] == 0:
+                    ready.append(head)
+        for number in reversed(ready):  # a leaf belongs to where it is first used
+            heads = following[number]
+            if heads and number not in near:
+                level[number] = min(level[head] - self._crosses(number, head, near) for head in heads)
+        return level
+
+    def _crosses(self, tail: int, head: int, near: set[int]) -> bool:
+        return tail in near or self.nodes[tail].order != self.nodes[head].order
+
+
+def _find(top: list[int], number: int) -> int:
+    while top[number] != number:
+        top[number] = top[top[number]]
+        number = top[number]
+    return number
+
+
+def _given(node: Node) -> list[Edge]:
+    return list(node.args) or [edge for edge in node.next if edge is not None]

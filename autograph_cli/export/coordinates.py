@@ -1,0 +1,174 @@
+"""The third step of the layered layout: how far to the right each point of each row lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from autograph_cli.export.ordering import SMALL, Web
+
+GAP, NARROW = 20.0, 9.0
+"""Points between two boxes, and between two lines or a line and a box."""
+
+GIVING = 1e-4
+"""The weight of what gives way to all else in its row."""
+MAIN = 4
+"""How many times as long as another a way is that what follows stands straight under."""
+
+
+def across(web: Web, widths: Sequence[float], count: int, *, root_below: bool) -> list[float]:
+    """The x of the middle of each point; `widths` of the first `count`, the boxes, and of the points of long edges.
+
+    Each sweep puts every point of a row under (or over) the middle of its neighbours as nearly as the row has room.
+    """
+    steps = [_steps(points, widths, count) for points in web.rows]
+    x = [0.0] * len(web.row)
+    for points, step in zip(web.rows, steps, strict=True):
+        for point, place in zip(points, step, strict=True):
+            x[point] = place - step[-1] / 2
+    weight = [1.0 if point < count else 6.0 for point in range(len(web.row))]
+    from_above = _depths(web.rows, web.above, count)
+    from_below = _depths(web.rows[::-1], web.below, count)
+    upper, lower = (web.above, web.below, from_above, from_below), (web.below, web.above, from_below, from_above)
+    sweeps = 12 if len(web.row) <= SMALL else 6
+    for sweep in range(sweeps):
+        # The last sweep leads to the roots, so that what has several inputs stands in the middle of them.
+        down = (sweeps - sweep) % 2 == root_below
+        near, far, deep, behind = upper if down else lower
+        order = range(len(web.rows)) if down else range(len(web.rows) - 1, -1, -1)
+        for row in order:
+            points = web.rows[row]
+            free = [not near[point] or _aside(point, far, deep) for point in points]
+            both = list(zip(points, free, strict=True))
+            wanted = [x[point] if stays else _wish(near[point], x, deep) for point, stays in both]
+            heavy = [GIVING if stays else weight[point] * behind[point] ** 2 for point, stays in both]
+            for point, place in zip(points, packed(wanted, heavy, steps[row]), strict=True):
+                x[point] = place
+    _straighten(web, x, widths, count)
+    _close_up(web, x, widths, count)
+    return x
+
+
+def _steps(points: Sequence[int], widths: Sequence[float], count: int) -> list[float]:
+    """Where each point of a row would lie if all stood as close as they may."""
+    steps = [0.0]
+    for left, right in pairwise(points):
+        steps.append(steps[-1] + _apart(left, right, widths, count))
+    return steps
+
+
+def _apart(left: int, right: int, widths: Sequence[float], count: int) -> float:
+    """How far the middles of two neighbours must be apart."""
+    return (widths[left] + widths[right]) / 2 + (GAP if left < count and right < count else NARROW)
+
+
+def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -> None:
+    """Give as many successive points of a long edge as there is room for one x."""
+    place = {point: number for points in web.rows for number, point in enumerate(points)}
+
+    def room(point: int) -> tuple[float, float]:
+        points, number = web.rows[web.row[point]], place[point]
+        low, high = float("-inf"), float("inf")
+        if number:
+            low = x[points[number - 1]] + _apart(points[number - 1], point, widths, count)
+        if number + 1 < len(points):
+            high = x[points[number + 1]] - _apart(point, points[number + 1], widths, count)
+        return low, high
+
+    for chain in web.chains:
+        run: list[int] = []
+        low, high = float("-inf"), float("inf")
+        for point in [*chain[1:-1], None]:
+            its = (float("inf"), float("-inf")) if point is None else room(point)
+            if max(low, its[0]) > min(high, its[1]) + 1e-9:
+                goal = _middle([x[other] for other in run] or [0.0])
+                for other in run:
+                    x[other] = min(max(goal, low), high)
+                run, (low, high) = [], its
+            else:
+                low, high = max(low, its[0]), min(high, its[1])
+            if point is not None:
+                run.append(point)
+
+
+def _close_up(web: Web, x: list[float], widths: Sequence[float], count: int) -> None:
+    """Move the parts of the graph that hang together to the left as far as there is room."""
+    part = _parts(web)
+    before: dict[int, list[tuple[int, int | None]]] = {}
+    for points in web.rows:
+        for left, right in zip([None, *points], points, strict=False):
+            if left is None or part[left] != part[right]:
+                before.setdefault(part[right], []).append((right, left))
+    edge = min(x[point] - widths[point] / 2 for point in range(len(x)))
+    members: dict[int, list[int]] = {}
+    for point, its in enumerate(part):
+        members.setdefault(its, []).append(point)
+    for its in sorted(members, key=lambda its: min(x[point] for point in members[its])):
+        slack = min(
+            x[point] - (edge + widths[point] / 2 if left is None else x[left] + _apart(left, point, widths, count))
+            for point, left in before[its]
+        )
+        for point in members[its]:
+            x[point] -= slack
+
+
+def _parts(web: Web) -> list[int]:
+    """For each point the first one of those that it hangs together with."""
+    part = [-1] * len(web.row)
+    linked: list[list[int]] = [[] for _ in web.row]
+    for chain in web.chains:
+        for upper, lower in pairwise(chain):
+            linked[upper].append(lower)
+            linked[lower].append(upper)
+    for start in range(len(part)):
+        stack = [start] if part[start] < 0 else []
+        while stack:
+            point = stack.pop()
+            if part[point] < 0:
+                part[point] = start
+                stack.extend(linked[point])
+    return part
+
+
+def _depths(rows: Sequence[Sequence[int]], near: Sequence[Sequence[int]], count: int) -> list[int]:
+    """For each point the most boxes on a way that leads to it, itself included."""
+    deep = [0] * len(near)
+    for points in rows:
+        for point in points:
+            deep[point] = max([deep[other] for other in near[point]], default=0) + (point < count)
+    return deep
+
+
+def _aside(point: int, far: Sequence[Sequence[int]], deep: Sequence[int]) -> bool:
+    """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
+    return any(MAIN * deep[point] < deep[other] for other in far[point])
+
+
+def _wish(near: Sequence[int], x: Sequence[float], deep: Sequence[int]) -> float:
+    """Under the main way, where one is much longer than all others; else in the middle of the neighbours."""
+    if len(near) > 1:
+        longest = max(near, key=deep.__getitem__)
+        if all(MAIN * deep[other] <= deep[longest] for other in near if other != longest):
+            return x[longest]
+    return _middle([x[other] for other in near])
+
+
+def _middle(values: list[float]) -> float:
+    """The median; of an even number, the middle of the two inner ones."""
+    values.sort()
+    half = len(values) // 2
+    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
+
+
+def packed(wanted: Sequence[float], weight: Sequence[float], steps: Sequence[float]) -> list[float]:
+    """The places nearest to those wanted that are as far apart as `steps`, by pooling adjacent violators."""
+    pools: list[tuple[float, float, int]] = []
+    for goal, heavy, step in zip(wanted, weight, steps, strict=True):
+        mean, total, size = goal - step, heavy, 1
+        while pools and pools[-1][0] > mean:
+            before, its, many = pools.pop()
+            mean = (before * its + mean * total) / (its + total)
+            total, size = its + total, many + size
+        pools.append((mean, total, size))
+    shifts = [mean for mean, _, size in pools for _ in range(size)]
+    return [shift + step for shift, step in zip(shifts, steps, strict=True)]

@@ -1,0 +1,179 @@
+"""The second step of the layered layout: long edges become chains of points, and rows an order with few crossings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from autograph_cli.export.ranks import Edge
+
+SMALL, LARGE = 2_000, 20_000
+"""Points up to which many sweeps, and some, are worth their time."""
+POINTS_PER_BOX = 30
+"""Points of long edges that one box may cost on average; beyond, the longest edges lead straight across."""
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """Points in rows, joined from row to row: first the boxes, then one point for each row that an edge crosses."""
+
+    rows: list[list[int]]
+    chains: list[list[int]]
+    """For each edge the points that it visits, from the upper end to the lower one."""
+    row: list[int]
+    above: list[list[int]]
+    below: list[list[int]]
+
+
+def weave(count: int, edges: Sequence[Edge], row: Sequence[int]) -> Web:
+    """Put a point on every row that an edge crosses, and order the points of each row."""
+    rows = list(row)
+    spans = [abs(row[tail] - row[head]) for tail, head in edges]
+    longest = _longest(spans, POINTS_PER_BOX * count + 1_000)
+    chains = []
+    for (tail, head), span in zip(edges, spans, strict=True):
+        upper, lower = (tail, head) if row[tail] <= row[head] else (head, tail)
+        if span > longest:
+            chains.append([upper, lower])
+            continue
+        points = range(len(rows), len(rows) + span - 1)
+        rows.extend(range(row[upper] + 1, row[lower]))
+        chains.append([upper, *points, lower])
+    above: list[list[int]] = [[] for _ in rows]
+    below: list[list[int]] = [[] for _ in rows]
+    for chain in chains:
+        for upper, lower in pairwise(chain):
+            if rows[lower] - rows[upper] == 1:
+                below[upper].append(lower)
+                above[lower].append(upper)
+    web = Web(_first_order(rows, above, below), chains, rows, above, below)
+    _uncross(web)
+    return web
+
+
+def _longest(spans: Sequence[int], room: int) -> int:
+    """The longest span for which all edges up to it cross no more than `room` rows together."""
+    total, longest = 0, max(spans, default=0)
+    for span in sorted(spans):
+        total += span
+        if total > room:
+            return max(1, span - 1)
+        longest = span
+    return longest
+
+
+def _first_order(row: Sequence[int], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
+    """Points in the order in which a walk along the edges, deep first, meets them."""
+    rows: list[list[int]] = [[] for _ in range(max(row) + 1)]
+    met = bytearray(len(row))
+    for start in sorted(range(len(row)), key=lambda number: (row[number], number)):
+        stack = [start]
+        while stack:
+            number = stack.pop()
+            if met[number]:
+                continue
+            met[number] = 1
+            rows[row[number]].append(number)
+            stack.extend(other for other in reversed(above[number] + below[number]) if not met[other])
+    return rows
+
+
+def _uncross(web: Web) -> None:
+    """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met."""
+    size = len(web.row)
+    sweeps = 24 if size <= SMALL else 8 if size <= LARGE else 2
+    place = [0] * size
+    for points in web.rows:
+        _number(points, place)
+    best, fewest, since = [list(points) for points in web.rows], _crossings(web, place), 0
+    for sweep in range(sweeps):
+        if fewest == 0 or since > 6:
+            break
+        down = sweep % 2 == 0
+        near = web.above if down else web.below
+        for points in web.rows if down else reversed(web.rows):
+            wanted = {number: _median([place[other] for other in near[number]]) for number in points}
+            _sort_some(points, wanted)
+            _number(points, place)
+        if size <= SMALL:
+            _swap(web, place)
+        crossings = _crossings(web, place)
+        since += 1
+        if crossings < fewest:
+            best, fewest, since = [list(points) for points in web.rows], crossings, 0
+    web.rows[:] = best
+
+
+def _number(points: list[int], place: list[int]) -> None:
+    for number, point in enumerate(points):
+        place[point] = number
+
+
+def _median(values: list[int]) -> float | None:
+    if not values:
+        return None
+    values.sort()
+    half = len(values) // 2
+    if len(values) % 2:
+        return float(values[half])
+    if len(values) == 2:
+        return (values[0] + values[1]) / 2
+    left, right = values[half - 1] - values[0], values[-1] - values[half]
+    return (values[half - 1] * right + values[half] * left) / (left + right) if left + right else float(values[half])
+
+
+def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
+    """Sort by what is wanted; those that want nothing keep their places."""
+    movable = [point for point in points if wanted[point] is not None]
+    movable.sort(key=lambda point: wanted[point] or 0.0)
+    following = iter(movable)
+    points[:] = [point if wanted[point] is None else next(following) for point in points]
+
+
+def _swap(web: Web, place: list[int]) -> None:
+    """Swap neighbours as long as that saves crossings."""
+    for _ in range(4):
+        swapped = False
+        for points in web.rows:
+            for left in range(len(points) - 1):
+                a, b = points[left], points[left + 1]
+                saved = sum(_pairs(near[a], near[b], place) - _pairs(near[b], near[a], place)
+                            for near in (web.above, web.below))  # fmt: skip
+                if saved > 0:
+                    points[left], points[left + 1] = b, a
+                    place[a], place[b] = left + 1, left
+                    swapped = True
+        if not swapped:
+            return
+
+
+def _pairs(left: list[int], right: list[int], place: list[int]) -> int:
+    """Crossings between the edges of two neighbours that stand in this order."""
+    return sum(place[a] > place[b] for a in left for b in right)
+
+
+def _crossings(web: Web, place: list[int]) -> int:
+    total = 0
+    for points in web.rows:
+        ends = [sorted(place[other] for other in web.below[point]) for point in points]
+        total += _inversions([end for row in ends for end in row])
+    return total
+
+
+def _inversions(values: list[int]) -> int:
+    """The number of pairs that stand in falling order, by a tree of counts."""
+    size = max(values, default=-1) + 1
+    tree = [0] * (size + 1)
+    found = 0
+    for seen, value in enumerate(values):
+        smaller, index = 0, value + 1
+        while index:
+            smaller += tree[index]
+            index &= index - 1
+        found += seen - smaller
+        index = value + 1
+        while index <= size:
+            tree[index] += 1
+            index += index & -index
+    return found

@@ -1,0 +1,222 @@
+"""A placed scene as PDF 1.4: one page of lines, shapes and the fonts that every reader has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from autograph_cli.export.errors import ExportError
+from autograph_cli.export.placed import Line, Place, Placed, Point, fill_of, ground, head, outline
+from autograph_cli.export.routes import label_width
+from autograph_cli.export.style import (
+    BAND,
+    BANDS,
+    EDGE,
+    INK,
+    LINE,
+    PALE_INK,
+    SMALL,
+    STYLES,
+    SUBTITLE,
+    TITLE,
+    Style,
+    text_width,
+)
+
+LARGEST = 14_400.0
+"""Points of a side that readers accept."""
+_ROUND = 0.5523
+"""How far the control points of a quarter circle lie out, of its radius."""
+
+# Widths of Helvetica in thousandths, for the characters from space to tilde.
+_HELVETICA = (
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, *(556,) * 10, 278, 278, 584, 584,
+    584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,
+    611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222,
+    500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+)  # fmt: skip
+_OTHER = {"·": 278, "…": 1000, "\xa0": 278}
+# Letters that only the font Symbol has: their code there, and their width.
+_SYMBOL = {
+    "∂": (0xB6, 494), "α": (0x61, 631), "β": (0x62, 549), "γ": (0x67, 411), "δ": (0x64, 494), "ε": (0x65, 439),
+    "ζ": (0x7A, 494), "η": (0x68, 603), "θ": (0x71, 521), "ι": (0x69, 329), "κ": (0x6B, 549), "λ": (0x6C, 549),
+    "μ": (0x6D, 576), "ν": (0x6E, 521), "ξ": (0x78, 493), "ο": (0x6F, 549), "π": (0x70, 549), "ρ": (0x72, 549),
+    "σ": (0x73, 603), "τ": (0x74, 439), "υ": (0x75, 576), "φ": (0x66, 521), "χ": (0x63, 549), "ψ": (0x79, 686),
+    "ω": (0x77, 686), "Γ": (0x47, 603), "Δ": (0x44, 612), "Θ": (0x51, 741), "Λ": (0x4C, 686), "Ξ": (0x58, 645),
+    "Π": (0x50, 768), "Σ": (0x53, 592), "Φ": (0x46, 763), "Ψ": (0x59, 795), "Ω": (0x57, 768), "∇": (0xD1, 713),
+}  # fmt: skip
+
+
+def to_pdf(placed: Placed) -> bytes:
+    """Write the picture; nothing in the file tells when or where it was made.
+
+    Raises `ExportError` for a page larger than readers accept, and for a character that their fonts lack.
+    """
+    if max(placed.width, placed.height) > LARGEST:
+        raise ExportError("The graph is too big for a PDF page: choose svg, or a smaller part with --from and --to.")
+    page = _Page(placed.height)
+    _draw(page, placed)
+    return _file(placed, "\n".join(page.lines).encode("latin-1"))
+
+
+def _draw(page: _Page, placed: Placed) -> None:
+    scene = placed.scene
+    if scene.title:
+        page.words(scene.title, placed.title, TITLE, INK)
+    for lane in placed.lanes:
+        middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
+                       lane.bottom - lane.top)  # fmt: skip
+        page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
+    for arrow, line in zip(scene.arrows, placed.lines, strict=True):
+        page.arrow(line, arrow.dashed)
+    for arrow, line in zip(scene.arrows, placed.lines, strict=True):
+        if arrow.label and line.label:
+            (x, y), width = line.label, label_width(arrow.label)
+            page.ground(ground(placed, line.label), Place(x, y, width, EDGE))
+            page.words(arrow.label, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
+    for lane in placed.lanes:
+        (x, y), width = lane.title, text_width(lane.band.title) * BAND
+        page.ground(fill_of(lane), Place(x + width / 2 - 2, y - 4, width, BAND + 3))
+        page.words(lane.band.title, lane.title, BAND, PALE_INK)
+    for box, place in zip(scene.boxes, placed.places, strict=True):
+        page.shape(box.style, place)
+        size = SMALL if box.small else TITLE
+        page.words(box.title, (place.x, place.y + (-1.0 if box.subtitle else size * 0.35)), size, INK, centred=True)
+        page.words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK, centred=True)
+    for sample in placed.samples:
+        at = (sample.place.x, sample.place.y + EDGE * 0.35)
+        if sample.style:
+            page.shape(sample.style, sample.place)
+        page.words(sample.words, at, EDGE, INK if sample.style else PALE_INK, centred=sample.style is not None)
+
+
+class _Page:
+    """The drawing commands of a page whose y grows downwards."""
+
+    def __init__(self, height: float) -> None:
+        self.height = height
+        self.lines: list[str] = []
+
+    def at(self, *points: Point) -> str:
+        return " ".join(f"{_number(x)} {_number(self.height - y)}" for x, y in points)
+
+    def paint(self, fill: str, line: str, way: str, width: str = "1", dash: str = "") -> None:
+        self.lines.append(f"{_colour(fill)} rg {_colour(line)} RG {width} w [{dash}] 0 d {way} h B")
+
+    def ground(self, fill: str, place: Place) -> None:
+        self.lines.append(f"{_colour(fill)} rg {self.polygon(outline('operation', place))} h f")
+
+    def shape(self, style: Style, place: Place) -> None:
+        look = STYLES[style]
+        if place.round:
+            way = self.rounded(place, place.width / 2, place.height / 2)
+        elif "rounded" in look["style"]:
+            way = self.rounded(place, 8.0)
+        else:
+            way = self.polygon(outline(style, place))
+        dash = "4 3" if "dashed" in look["style"] else ""
+        self.paint(look["fillcolor"], look["color"], way, look.get("penwidth", "1"), dash)
+
+    def polygon(self, points: Sequence[Point]) -> str:
+        return f"{self.at(points[0])} m " + " ".join(f"{self.at(point)} l" for point in points[1:])
+
+    def rounded(self, place: Place, across: float, down: float = 0.0) -> str:
+        """A rectangle with round corners of these radii; with those of half its sides, an ellipse."""
+        down = down or across
+        left, right = place.x - place.width / 2, place.x + place.width / 2
+        top, bottom = place.y - place.height / 2, place.y + place.height / 2
+        a, b = across * (1 - _ROUND), down * (1 - _ROUND)
+        corners: Iterable[tuple[Point, Point, Point, Point]] = (
+            ((right - across, top), (right - a, top), (right, top + b), (right, top + down)),
+            ((right, bottom - down), (right, bottom - b), (right - a, bottom), (right - across, bottom)),
+            ((left + across, bottom), (left + a, bottom), (left, bottom - b), (left, bottom - down)),
+            ((left, top + down), (left, top + b), (left + a, top), (left + across, top)),
+        )
+        way = f"{self.at((left + across, top))} m"
+        for start, *curve in corners:
+            way += f" {self.at(start)} l {self.at(*curve)} c"
+        return way
+
+    def arrow(self, line: Line, dashed: bool) -> None:
+        tip, *back = head(line)
+        way = f"{self.at(line.start)} m"
+        for number, stroke in enumerate(line.strokes, 1):
+            points = (*stroke[:-1], (tip[0], back[0][1])) if number == len(line.strokes) else stroke
+            way += f" {self.at(*points)} {'c' if len(points) == 3 else 'l'}"
+        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{'5 3' if dashed else ''}] 0 d {way} S")
+        self.lines.append(f"{self.polygon((tip, *back))} h f")
+
+    def words(self, text: str, at: Point, size: float, ink: str, *, centred: bool = False) -> None:
+        """Write a line of text, in runs of one font each."""
+        if not text:
+            return
+        x = at[0] - _width(text) * size / 2 if centred else at[0]
+        parts = [f"BT {_colour(ink)} rg {self.at((x, at[1]))} Td"]
+        parts += [f"/{font} {size} Tf <{codes.hex()}> Tj" for font, codes in _runs(text)]
+        self.lines.append(" ".join([*parts, "ET"]))
+
+
+def _runs(text: str) -> list[tuple[str, bytes]]:
+    runs: list[tuple[str, bytes]] = []
+    for character in text:
+        font, code = "F1", b""
+        if character in _SYMBOL:
+            font, code = "F2", bytes([_SYMBOL[character][0]])
+        else:
+            try:
+                code = character.encode("cp1252")
+            except UnicodeEncodeError:
+                raise ExportError(
+                    f"A PDF without embedded fonts has no glyph for {character!r}: choose svg."
+                ) from None
+        if runs and runs[-1][0] == font:
+            runs[-1] = (font, runs[-1][1] + code)
+        else:
+            runs.append((font, code))
+    return runs
+
+
+def _width(text: str) -> float:
+    """The width of a line in units of its font size."""
+    total = 0
+    for character in text:
+        if character in _SYMBOL:
+            total += _SYMBOL[character][1]
+        elif " " <= character <= "~":
+            total += _HELVETICA[ord(character) - 32]
+        else:
+            total += _OTHER.get(character, 556)
+    return total / 1000
+
+
+def _file(placed: Placed, content: bytes) -> bytes:
+    fonts = [
+        f"<< /Type /Font /Subtype /Type1 /BaseFont /{name}{encoding} >>"
+        for name, encoding in (("Helvetica", " /Encoding /WinAnsiEncoding"), ("Symbol", ""))
+    ]
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {_number(placed.width)} {_number(placed.height)}] "
+        "/Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>".encode(),
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+        *(font.encode() for font in fonts),
+    ]
+    out = bytearray(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % place for place in places)
+    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+    return bytes(out)
+
+
+def _colour(code: str) -> str:
+    """`#FFCC00` as three parts of one."""
+    return " ".join(_number(int(code[i : i + 2], 16) / 255) for i in (1, 3, 5))
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") or "0"

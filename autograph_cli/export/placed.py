@@ -1,0 +1,110 @@
+"""A scene with places: all that a writer of pictures needs. Points of 1/72 inch, y grows downwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograph_cli.export.scene import Band, Scene
+from autograph_cli.export.style import BANDS, SLANT, Style
+
+HEAD, _TIP = 8.0, 3.2
+"""The length of an arrow's head, and half its width."""
+
+Point = tuple[float, float]
+Stroke = tuple[Point, ...]
+"""How a line goes on: to one point straight, or by two control points to a third along a cubic curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The middle and the size of a box; `round` ones are ellipses."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way of an arrow, to the very tip of its head, and the middle of its label."""
+
+    start: Point
+    strokes: tuple[Stroke, ...]
+    label: Point | None = None
+
+    def points(self, steps: int = 8) -> Iterator[Point]:
+        """Points along the way, `steps` on each curve."""
+        at = self.start
+        yield at
+        for stroke in self.strokes:
+            if len(stroke) == 3:
+                (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (at, *stroke)
+                for step in range(1, steps):
+                    t = step / steps
+                    a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+                    yield a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3
+            at = stroke[-1]
+            yield at
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The rectangle of a band, and where its title starts."""
+
+    band: Band
+    left: float
+    top: float
+    right: float
+    bottom: float
+    title: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One entry of the legend; without a style it is a note, and its place starts at its left."""
+
+    style: Style | None
+    words: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A scene, and a place for each of its boxes, arrows and bands, in the same order."""
+
+    scene: Scene
+    places: tuple[Place, ...]
+    lines: tuple[Line, ...]
+    lanes: tuple[Lane, ...]
+    samples: tuple[Sample, ...]
+    width: float
+    height: float
+    title: Point = (0.0, 0.0)
+
+
+def head(line: Line) -> tuple[Point, Point, Point]:
+    """The corners of the arrow's head, its tip first; lines end straight up or down."""
+    (x, y), before = line.strokes[-1][-1], (line.start, *(stroke[-1] for stroke in line.strokes))[-2]
+    back = y - HEAD if before[1] <= y else y + HEAD
+    return (x, y), (x - _TIP, back), (x + _TIP, back)
+
+
+def outline(style: Style, place: Place) -> tuple[Point, ...]:
+    """The corners of a box that has four."""
+    left, right = place.x - place.width / 2, place.x + place.width / 2
+    top, bottom = place.y - place.height / 2, place.y + place.height / 2
+    lean = SLANT if style == "input" else 0.0
+    return (left + lean, top), (right, top), (right - lean, bottom), (left, bottom)
+
+
+def fill_of(lane: Lane) -> str:
+    """The ground of a band."""
+    return BANDS[lane.band.order % len(BANDS)][0]
+
+
+def ground(placed: Placed, point: Point) -> str:
+    """The colour that lies under this point."""
+    return next((fill_of(lane) for lane in placed.lanes if lane.top < point[1] < lane.bottom), "#FFFFFF")

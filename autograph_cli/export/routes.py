@@ -1,0 +1,164 @@
+"""The ways of arrows: straight down through the rows, curved between them, so that no arrow crosses a box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograph_cli.export.coordinates import packed
+from autograph_cli.export.ordering import Web
+from autograph_cli.export.placed import HEAD, Line, Place, Point, Stroke
+from autograph_cli.export.scene import Scene
+from autograph_cli.export.style import EDGE, text_width
+
+PORTS, NEXT_PORT = 0.76, 14.0
+"""The part of a box's width that arrows end on, and how far apart they like to be."""
+ALONG = (0.5, 0.38, 0.62, 0.28, 0.72)
+"""Where on a short arrow its label may stand, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row's upper and lower end, and where the curves that lead into it end."""
+
+    top: float
+    bottom: float
+    curves_end: float
+
+
+def label_width(text: str) -> float:
+    """The points that an arrow's label takes."""
+    return text_width(text) * EDGE if text else 0.0
+
+
+def routes(scene: Scene, web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place]) -> list[Line]:
+    """A line for each arrow of the scene."""
+    ports = _ports(web, x, places)
+    index = {box.id: number for number, box in enumerate(scene.boxes)}
+    lines = []
+    for number, (arrow, chain) in enumerate(zip(scene.arrows, web.chains, strict=True)):
+        start, end = ports[number, 0], ports[number, 1]
+        stops = [start[0], *(x[point] for point in chain[1:-1]), end[0]]
+        line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != index[arrow.tail])
+        label = None
+        if arrow.label and len(chain) > 2:
+            middle = chain[len(chain) // 2]
+            row = rows[web.row[middle]]
+            label = (x[middle], (row.top + row.bottom) / 2)
+        lines.append(Line(line.start, line.strokes, label))
+    return _with_labels(scene, web, rows, lines)
+
+
+def _ports(web: Web, x: Sequence[float], places: Sequence[Place]) -> dict[tuple[int, int], Point]:
+    """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
+    ends: dict[tuple[int, int], list[int]] = {}
+    for number, chain in enumerate(web.chains):
+        ends.setdefault((chain[0], 0), []).append(number)
+        ends.setdefault((chain[-1], 1), []).append(number)
+    found: dict[tuple[int, int], float] = {}
+    # Boxes with several arrows have least freedom, then narrow ones.
+    for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, places[end[0]].width, end)):
+        its, place = ends[box, side], places[box]
+        reach = place.width * PORTS / 2
+        goals = {number: _goal(web.chains[number], number, side, x, found) for number in its}
+        if len(its) == 1:
+            ((number, goal),) = goals.items()
+            found[number, side] = goal if abs(goal - place.x) <= reach else place.x
+            continue
+        its.sort(key=lambda number: (goals[number], number))
+        apart = min(NEXT_PORT, 2 * reach / (len(its) - 1))
+        wanted = [min(max(goals[number] - place.x, -reach), reach) for number in its]
+        steps = [apart * i - reach for i in range(len(its))]
+        spread = packed(wanted, [1.0] * len(its), steps)
+        room = 2 * reach - apart * (len(its) - 1)
+        for number, dx, step in zip(its, spread, steps, strict=True):
+            found[number, side] = place.x + step + min(max(dx - step, 0.0), room)
+    return {end: (at, _border(places[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
+
+
+def _goal(chain: list[int], number: int, side: int, x: Sequence[float], found: dict[tuple[int, int], float]) -> float:
+    """The x that the end of an edge would like best: where its other end is, or the next point that it visits."""
+    if len(chain) == 2:
+        return found.get((number, 1 - side), x[chain[1 - side]])
+    return x[chain[-2 if side else 1]]
+
+
+def _border(place: Place, x: float, side: int) -> float:
+    """The height of a box's lower (side 0) or upper border at this x."""
+    half = place.height / 2
+    if place.round:
+        half *= math.sqrt(max(0.0, 1 - (2 * (x - place.x) / place.width) ** 2))
+    return place.y - half if side else place.y + half
+
+
+def _way(
+    stops: Sequence[float], chain: Sequence[int], web: Web, rows: Sequence[Row], top: float, bottom: float, *, up: bool
+) -> Line:
+    """Down through the points of a chain; the other way round if the arrow leads `up`."""
+    knots: list[Point] = [(stops[0], top)]
+    strokes: list[Stroke] = []
+    for here, there, a, b in zip(stops, stops[1:], chain, chain[1:], strict=False):
+        upper, lower = rows[web.row[a]], rows[web.row[b]]
+        begin, end = upper.bottom, lower.curves_end
+        if up and a == chain[0]:
+            begin = min(end - 1, begin + HEAD)
+        _straight(knots, strokes, (here, begin))
+        if abs(there - here) > 0.3:
+            middle = (begin + end) / 2
+            strokes.append(((here, middle), (there, middle), (there, end)))
+            knots.append((there, end))
+        else:
+            _straight(knots, strokes, (there, end))
+        if b != chain[-1]:
+            _straight(knots, strokes, (there, lower.bottom))
+    _straight(knots, strokes, (stops[-1], bottom))
+    if up:
+        turned = [tuple(reversed((knot, *stroke[:-1]))) for knot, stroke in zip(knots, strokes, strict=False)]
+        return Line(knots[-1], tuple(reversed(turned)))
+    return Line(knots[0], tuple(strokes))
+
+
+def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
+    """Go on straight; what leads on in the same line becomes one stroke."""
+    if strokes and len(strokes[-1]) == 1 and abs(knots[-1][0] - to[0]) <= 0.3 and abs(knots[-2][0] - to[0]) <= 0.3:
+        strokes[-1], knots[-1] = (to,), to
+    elif abs(knots[-1][1] - to[1]) > 0.01:
+        strokes.append((to,))
+        knots.append(to)
+
+
+def _with_labels(scene: Scene, web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
+    """Put the labels of short arrows on their lines, where no other label stands."""
+    taken: dict[int, list[tuple[float, float, float]]] = {}
+    short = [number for number, line in enumerate(lines) if line.label is None and scene.arrows[number].label]
+    for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
+        chain, line = web.chains[number], lines[number]
+        upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
+        half = label_width(scene.arrows[number].label) / 2 + 2
+        others = taken.setdefault(web.row[chain[0]], [])
+        spots: list[tuple[float, int, float, float]] = []
+        for t in ALONG:
+            y = upper.bottom + (lower.curves_end - upper.bottom) * t
+            if lower.top - lower.curves_end > 2 * HEAD:  # into another band, below its border
+                y = (lower.curves_end + lower.top - HEAD) / 2
+            spot = _at(line, y)
+            clash = sum(max(0.0, half + its - abs(spot - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+            spots.append((clash, len(spots), spot, y))
+            if clash == 0:
+                break
+        _, _, spot, y = min(spots)
+        others.append((spot, y, half))
+        lines[number] = Line(line.start, line.strokes, (spot, y))
+    return lines
+
+
+def _at(line: Line, y: float) -> float:
+    """The x of the line at this height."""
+    before = line.start
+    for point in line.points():
+        if min(before[1], point[1]) <= y <= max(before[1], point[1]) and before != point:
+            part = (y - before[1]) / (point[1] - before[1]) if point[1] != before[1] else 0.0
+            return before[0] + (point[0] - before[0]) * part
+        before = point
+    return before[0]

@@ -1,0 +1,324 @@
+"""What differs between two graphs, matched by structure: added, removed and changed nodes, backward calls and roots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from autograph_cli.graph.alignment import align
+from autograph_cli.graph.matching import match
+from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, TensorType
+from autograph_cli.graph.trace_json import _node as node_row
+
+Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
+PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules")
+DEFAULT_PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants")
+"""What is compared, and kept in a snapshot, next to the structure."""
+Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A node that both graphs have, and in what it differs; `follows` when its types changed with its arguments'."""
+
+    old: int
+    new: int
+    aspects: tuple[Aspect, ...]
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PassChange:
+    """A backward call that was added (`old` is None), removed (`new` is None) or changed."""
+
+    old: int | None
+    new: int | None
+    aspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, repr=False)
+class GraphDiff:
+    """How `new` differs from `old`; true if it does.
+
+    >>> from autograph_cli.graph.records import Output, TensorType
+    >>> outputs = [(Output(TensorType("float32", (size,)), ("x",)),) for size in (3, 4)]
+    >>> old, new = (Graph((Node(0, "leaf", "AccumulateGrad", "", output),)) for output in outputs)
+    >>> print(diff(old, new).sentences[0])
+    leaf `x` float32[3] -> float32[4]
+    """
+
+    old: Graph
+    new: Graph
+    pairs: dict[int, int]
+    """The node of `new` for each node of `old` that is there still."""
+    removed: tuple[int, ...]
+    added: tuple[int, ...]
+    changed: tuple[Change, ...]
+    passes: tuple[PassChange, ...]
+    lost_roots: tuple[Edge, ...]
+    new_roots: tuple[Edge, ...]
+    pass_pairs: dict[int, int]
+    parts: frozenset[str]
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<GraphDiff: {'; '.join(self.sentences) if self else 'the same'}>"
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The differences as a reviewer would say them, one a line."""
+        from autograph_cli.graph.review import sentences
+
+        return sentences(self)
+
+    @cached_property
+    def renamed(self) -> tuple[tuple[str, str], ...]:
+        """Variables that have another name now; that alone is no difference."""
+        found = []
+        for one, other in self.pairs.items():
+            for mine, theirs in zip(self.old[one].outputs, self.new[other].outputs, strict=False):
+                if mine.names and theirs.names and not set(mine.names) & set(theirs.names):
+                    found.append((mine.names[0], theirs.names[0]))
+        return tuple(dict.fromkeys(found))
+
+    def to_text(self, *, context: int = 2) -> str:
+        """The lines of both graphs that differ, marked `-` and `+`, with some around them; empty for equal graphs."""
+        from autograph_cli.graph.snapshot_text import diff_lines
+
+        return "".join(f"{line}\n" for line in diff_lines(self, context))
+
+    def to_json(self) -> str:
+        """The differences as JSON, nodes in the form that they have in a trace."""
+        return json.dumps(self.as_dict(), ensure_ascii=True, indent=1) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `to_json` writes."""
+        return {
+            "same": not self,
+            "sentences": self.sentences if self else [],
+            "removed": [node_row(self.old[number]) for number in self.removed],
+            "added": [node_row(self.new[number]) for number in self.added],
+            "changed": [
+                {"aspects": change.aspects, "follows": change.follows,
+                 "old": node_row(self.old[change.old]), "new": node_row(self.new[change.new])}
+                for change in self.changed
+            ],
+            "passes": [{"old": change.old, "new": change.new, "aspects": change.aspects} for change in self.passes],
+            "renamed": self.renamed,
+        }  # fmt: skip
+
+
+def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> GraphDiff:
+    """Compare two graphs: their structure, and what `parts` says besides (some of `PARTS`).
+
+    Names of leaves and inputs that both graphs have tell these apart; a variable that only has another name is no
+    difference. An edge that leads through an added or removed operation is not reported besides it.
+
+    >>> diff(Graph(), Graph())
+    <GraphDiff: the same>
+    """
+    return _Comparison(old, new, frozenset(parts)).result()
+
+
+def constants(node: Node) -> tuple[str, ...]:
+    """The plain arguments of an operation (`dim=1`), without those that are shapes or everyone's default.
+
+    >>> from autograph_cli.graph.records import Saved
+    >>> constants(Node(0, "operation", "SumBackward1", "sum", (), saved=(Saved("_saved_dim", value="(1,)"),)))
+    ('dim=(1,)',)
+    """
+    found = []
+    for saved in node.saved:
+        name = saved.name.removeprefix("_saved_")
+        plain = saved.type is None and not saved.name.startswith("saved_tensors")
+        if plain and not name.endswith(_SHAPES) and (name, saved.value) not in _DEFAULTS:
+            found.append(f"{name}={saved.value}")
+    return tuple(found)
+
+
+_SHAPES = ("sizes", "size", "strides", "stride", "storage_offset", "options", "scalar_type", "sym_numel")
+_DEFAULTS = {("alpha", "1"), ("alpha", "1.0"), ("beta", "1"), ("keepdim", "False")}
+
+
+def shown_type(kind: TensorType, parts: Collection[str]) -> str:
+    """A type as it is compared: `float32[3]`, `[3]` without dtypes, `float32` without shapes."""
+    shape = f"[{', '.join(map(str, kind.shape))}]" if "shapes" in parts else ""
+    if "dtypes" not in parts:
+        return shape
+    return f"{kind.dtype}{shape}" + ("" if kind.device == "cpu" else f"@{kind.device}")
+
+
+class _Comparison:
+    def __init__(self, old: Graph, new: Graph, parts: frozenset[str]) -> None:
+        self.old, self.new, self.parts = old, new, parts
+        self.image = match(old, new, self._fine, names="names" in parts)
+        self.origin = {other: one for one, other in self.image.items()}
+        self.through: dict[tuple[bool, int], set[int]] = {}
+        keys = [[entry.call for entry in graph.passes] for graph in (old, new)]
+        self.pass_pairs = dict(align(*keys))
+
+    def result(self) -> GraphDiff:
+        changed = [change for one, other in self.image.items() if (change := self._change(one, other))]
+        return GraphDiff(
+            self.old, self.new, self.image,
+            tuple(node.id for node in self.old if node.id not in self.image),
+            tuple(node.id for node in self.new if node.id not in self.origin),
+            tuple(self._folded(changed)), tuple(self._passes()), *self._roots(), self.pass_pairs, self.parts,
+        )  # fmt: skip
+
+    def _fine(self, node: Node) -> Hashable:
+        types = tuple(shown_type(output.type, self.parts) for output in node.outputs)
+        return types, constants(node) if "constants" in self.parts else ()
+
+    def _change(self, one: int, other: int) -> Change | None:
+        old, new, parts = self.old[one], self.new[other], self.parts
+        types = [tuple(shown_type(output.type, parts) for output in node.outputs) for node in (old, new)]
+        places = [node.source and (node.source.file, node.source.line) for node in (old, new)]
+        found: dict[Aspect, bool] = {
+            "kind": old.kind != new.kind,
+            "operation": old.kind == new.kind == "operation" and _operation(old, new),
+            "type": types[0] != types[1],
+            "constants": "constants" in parts and constants(old) != constants(new),
+            "arguments": bool(old.args and new.args) and not self._same_edges(old.args, new.args),
+            "gradients": not self._same_gradients(old, new),
+            "origin": not self._same_origin(old, new),
+            "line": "lines" in parts and places[0] != places[1],
+            "module": "modules" in parts and old.module != new.module,
+        }
+        if found["arguments"] and found["gradients"]:
+            found["gradients"] = old.next.count(None) != new.next.count(None)
+        aspects = tuple(aspect for aspect, differs in found.items() if differs)
+        return Change(one, other, aspects) if aspects else None
+
+    def _same_edges(self, old: tuple[Edge | None, ...], new: tuple[Edge | None, ...]) -> bool:
+        return len(old) == len(new) and all(map(self._same_edge, old, new))
+
+    def _same_gradients(self, old: Node, new: Node) -> bool:
+        """Whether the gradient edges are alike, but for those that came with what was put in or taken out."""
+
+        def same(one: Edge | None, other: Edge | None) -> bool:
+            if one is None and other is not None and other.node not in self.origin:
+                return any(self.image.get(edge.node) in self._beyond(self.new, other.node) for edge in old.args)
+            if other is None and one is not None and one.node not in self.image:
+                return any(self.origin.get(edge.node) in self._beyond(self.old, one.node) for edge in new.args)
+            return self._same_edge(one, other)
+
+        return len(old.next) == len(new.next) and all(map(same, old.next, new.next))
+
+    def _same_edge(self, old: Edge | None, new: Edge | None) -> bool:
+        if old is None or new is None:
+            return old is new or self._is_input(old, new)
+        image, origin = self.image.get(old.node), self.origin.get(new.node)
+        if image is not None and origin is not None:
+            return image == new.node and old.nr == new.nr
+        if image is not None:
+            return image in self._beyond(self.new, new.node)
+        if origin is not None:
+            return origin in self._beyond(self.old, old.node)
+        return True
+
+    def _is_input(self, old: Edge | None, new: Edge | None) -> bool:
+        """Whether an edge went because the leaf that it led to is an input now, or came for the opposite reason."""
+        if old is not None:
+            image = self.image.get(old.node)
+            return image is not None and self.new[image].kind == "input"
+        origin = self.origin.get(new.node) if new is not None else None
+        return origin is not None and self.old[origin].kind == "input"
+
+    def _beyond(self, graph: Graph, start: int) -> set[int]:
+        """The matched nodes that an unmatched one leads to, through others like it."""
+        key = graph is self.new, start
+        if key not in self.through:
+            known = self.origin if graph is self.new else self.image
+            stack, met = [start], {start}
+            found: set[int] = set()
+            while stack:
+                node = graph[stack.pop()]
+                for edge in (*node.args, *node.next):
+                    if edge is None or edge.node in met:
+                        continue
+                    met.add(edge.node)
+                    (found.add if edge.node in known else stack.append)(edge.node)
+            self.through[key] = found
+        return self.through[key]
+
+    def _same_origin(self, old: Node, new: Node) -> bool:
+        if old.parent is None or new.parent is None:
+            return old.parent == new.parent
+        image = self.image.get(old.parent)
+        return image == new.parent or (image is None and new.parent not in self.origin)
+
+    def _folded(self, changed: list[Change]) -> Iterable[Change]:
+        """Mark the changes of type that came with those of an argument."""
+        typed = {change.old for change in changed if "type" in change.aspects}
+        for change in changed:
+            own = {edge.node for edge in (*self.old[change.old].args, *self.old[change.old].next) if edge is not None}
+            follows = change.aspects == ("type",) and bool(own & typed)
+            yield Change(change.old, change.new, change.aspects, follows)
+
+    def _passes(self) -> Iterable[PassChange]:
+        old, new = self.old.passes, self.new.passes
+        pairs = self.pass_pairs
+        for one in range(len(old)):
+            if one not in pairs:
+                yield PassChange(one, None)
+            else:
+                aspects = tuple(self._pass_aspects(old[one], new[pairs[one]]))
+                if aspects:
+                    yield PassChange(one, pairs[one], aspects)
+        yield from (PassChange(None, other) for other in range(len(new)) if other not in pairs.values())
+
+    def _pass_aspects(self, old: Pass, new: Pass) -> Iterable[str]:
+        if not self._same_edges(old.roots, new.roots):
+            yield "roots"
+        if old.order != new.order:
+            yield "order"
+        if old.create_graph != new.create_graph:
+            yield "create_graph"
+        mine, theirs = {self.image.get(leaf) for leaf in reached(self.old, old)}, set(reached(self.new, new))
+        if {leaf for leaf in mine if leaf is not None} != {leaf for leaf in theirs if leaf in self.origin}:
+            yield "gradients"
+
+    def _roots(self) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+        old = [Edge(root.node, root.nr) for root in self.old.roots]
+        new = [Edge(root.node, root.nr) for root in self.new.roots]
+        return (
+            tuple(edge for edge in old if edge.node in self.image and not self._among(new, edge)),
+            tuple(edge for edge in new if edge.node in self.origin and not self._among(old, edge, back=True)),
+        )
+
+    def _among(self, edges: list[Edge], edge: Edge, *, back: bool = False) -> bool:
+        """Whether an output of one graph is among these of the other."""
+        like = Edge((self.origin if back else self.image)[edge.node], edge.nr)
+        return like in edges or any(self._same_edge(*((one, edge) if back else (edge, one))) for one in edges)
+
+
+def reached(graph: Graph, entry: Pass) -> list[int]:
+    """The leaves that a backward call went to, in order."""
+    return sorted({number for number in entry.ran if graph[number].kind == "leaf"})
+
+
+def results(graph: Graph) -> Graph:
+    """The graph with only those roots that nothing in it uses, or that a backward call started from.
+
+    A variable in the middle of a calculation is a name, and no result.
+    """
+    used = {edge.node for node in graph for edge in (*node.args, *node.next) if edge is not None}
+    started = {edge for entry in graph.passes for edge in entry.roots}
+    kept: dict[Edge, Root] = {}
+    for root in graph.roots:
+        place = Edge(root.node, root.nr)
+        if root.node not in used or place in started:
+            kept.setdefault(place, root)
+    return Graph(graph.nodes, tuple(kept.values()), graph.passes)
+
+
+def _operation(old: Node, new: Node) -> bool:
+    return old.name != new.name or (bool(old.op and new.op) and old.op != new.op)

@@ -1,0 +1,408 @@
+"""Finds for every node of one graph its like in another: by structure, whatever its number, place or name.
+
+Names of leaves and inputs that both graphs know come first. Then hashes of all that a node hangs on, and of all that
+hangs on it, find what an edit left as it was; derivatives are looked for among those of the same operation. The rest
+grows out from its matched neighbours, and is at last aligned in order of creation.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+from autograph_cli.graph.alignment import align
+from autograph_cli.graph.records import Graph, Node
+
+Label = Callable[[Node], Hashable]
+ROUNDS = 8
+"""How often the nodes' surroundings are blended to tell apart what hashes do not."""
+RADIUS = 3
+"""How far around a node its surroundings are looked at, where an edit above and another below it are."""
+Slot = tuple[int, int, int]
+"""A place among a node's arguments (from 0) or gradients (from -1 down), an output number, and a node."""
+
+
+def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[int, int]:
+    """The node of `new` for every node of `old` that has one there; linear but for sorting.
+
+    `fine` is what of a node should be alike (its types, say) where the choice is free; with `names`, leaves and inputs
+    of a name that both graphs have are the same.
+
+    >>> from autograph_cli.graph.records import Output, TensorType
+    >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
+    >>> match(Graph((leaf,)), Graph((leaf,)), fine=lambda node: ())
+    {0: 0}
+    """
+    return _Matcher(old, new, fine, names).run()
+
+
+def coarse(node: Node) -> Hashable:
+    """What must be alike for two operations to be one that was changed."""
+    return node.kind, node.op or node.name, node.order
+
+
+class _Side:
+    """One graph with its edges in both directions."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = graph.nodes
+        self.ins: list[list[Slot]] = [_slots(node) for node in graph.nodes]
+        self.outs: list[list[Slot]] = [[] for _ in graph.nodes]
+        self.children: list[list[int]] = [[] for _ in graph.nodes]
+        for node in graph.nodes:
+            for slot, nr, target in self.ins[node.id]:
+                self.outs[target].append((slot, nr, node.id))
+            if node.parent is not None:
+                self.children[node.parent].append(node.id)
+        self.sorted = self._sorted()
+        self.image: dict[int, int] = {}
+
+    def _sorted(self) -> list[int]:
+        """Every node after all that it hangs on."""
+        waiting = [len(slots) for slots in self.ins]
+        ready = [number for number, count in enumerate(waiting) if count == 0]
+        for number in ready:  # grows while it is walked
+            for _, _, user in self.outs[number]:
+                waiting[user] -= 1
+                if waiting[user] == 0:
+                    ready.append(user)
+        return ready if len(ready) == len(waiting) else list(range(len(waiting)))
+
+    def free(self, order: int | None) -> list[int]:
+        """The nodes of this order, or of all, that have no like yet."""
+        return [node.id for node in self.nodes if order in (None, node.order) and node.id not in self.image]
+
+
+def _slots(node: Node) -> list[Slot]:
+    found = [(place, edge.nr, edge.node) for place, edge in enumerate(node.args)]
+    return found + [(-1 - place, edge.nr, edge.node) for place, edge in enumerate(node.next) if edge is not None]
+
+
+def _taken(side: _Side, number: int, across: _Side) -> int:
+    """At how many of its matched users' likes another matched node is in the place that this one has."""
+    return sum(
+        (slot, nr) == (at, its) and target in across.image and across.image[target] != number
+        for slot, nr, user in side.outs[number] if user in side.image
+        for at, its, target in across.ins[side.image[user]]
+    )  # fmt: skip
+
+
+class _Matcher:
+    def __init__(self, old: Graph, new: Graph, fine: Label, names: bool) -> None:
+        self.old, self.new = _Side(old), _Side(new)
+        self.graphs, self.sides = (old, new), (self.old, self.new)
+        self.numbers: dict[Hashable, int] = {}
+        """A number for everything that was ever compared, the same on both sides."""
+        anchors = _anchors(old, new) if names else ()
+        for one, other in anchors:
+            self.pair(one, other)
+        self.marks = [{pair[side]: ("mark", place) for place, pair in enumerate(anchors)} for side in (0, 1)]
+        self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
+        self.labels = [
+            [self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())
+        ]  # fmt: skip
+
+    def _labels(self, at: int, what: Label) -> list[int]:
+        marks = self.marks[at]
+        return [
+            self.number(("label", marks[node.id] if node.id in marks else coarse(node), what(node)))
+            for node in self.sides[at].nodes
+        ]
+
+    def run(self) -> dict[int, int]:
+        self._exact()
+        orders = {node.order for side in self.sides for node in side.nodes}
+        levels = [[self._hashes(at, labels[at]) for at in (0, 1)] for labels in self.labels]
+        balls = list(zip(*[self._balls(at, RADIUS) for at in (0, 1)], strict=True))[::-1]
+        for order in sorted(orders):
+            if order:
+                self._derivatives(order, levels)
+            for (ins, outs), (other_ins, other_outs) in levels:
+                both, other_both = list(zip(ins, outs, strict=True)), list(zip(other_ins, other_outs, strict=True))
+                self._unique(order, (both, other_both))
+                self._unique(order, (ins, other_ins), (outs, other_outs))
+                self._ties(order, both, other_both)
+            for near in balls:
+                self._unique(order, (near[0], near[1]))
+            self._grow(self.old.image.items())
+            self._align(order)
+        self._grow(self.old.image.items())
+        self._replaced()
+        return dict(sorted(self.old.image.items()))
+
+    def _exact(self) -> None:
+        """Pair what is alike in the whole of both graphs, derivatives and backward calls included."""
+        colours = []
+        for at in (0, 1):
+            marks = _marks(self.graphs[at])
+            labels = [self.number(("mark", label, mark)) for label, mark in zip(self.labels[0][at], marks, strict=True)]
+            ins, outs = self._hashes(at, labels, everywhere=True)
+            colours.append([self.number(pair) for pair in zip(ins, outs, strict=True)])
+        classes = 0
+        for _ in range(ROUNDS):
+            if len(set(colours[0])) + len(set(colours[1])) == classes:
+                break
+            classes = len(set(colours[0])) + len(set(colours[1]))
+            colours = [self._blended(side, colours[at]) for at, side in enumerate(self.sides)]
+        self._unique(None, (colours[0], colours[1]))
+        self._ties(None, colours[0], colours[1])
+
+    def number(self, key: Hashable) -> int:
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def pair(self, one: int, other: int) -> None:
+        self.old.image[one] = other
+        self.new.image[other] = one
+
+    def _hashes(self, at: int, labels: list[int], *, everywhere: bool = False) -> tuple[list[int], list[int]]:
+        """For each node, the number of all that it hangs on, and of all of its own order that hangs on it.
+
+        `everywhere`: of other orders too, and through the operations that derivatives are of.
+        """
+        side = self.sides[at]
+        ins, outs = [-1] * len(labels), [-1] * len(labels)
+        for one in side.sorted:
+            given = [(slot, nr, ins[target]) for slot, nr, target in side.ins[one]]
+            ins[one] = self.number(("in", labels[one], *given))
+        for one in reversed(side.sorted):
+            order = side.nodes[one].order
+            users = [
+                (slot, nr, outs[user]) for slot, nr, user in side.outs[one]
+                if everywhere or side.nodes[user].order == order
+            ]  # fmt: skip
+            outs[one] = self.number(("out", labels[one], *sorted(users)))
+        return ins, outs
+
+    def _balls(self, at: int, radius: int) -> list[list[int]]:
+        """For each distance up to `radius`, the number of all that is within it around each node."""
+        found = [self.labels[0][at]]
+        for _ in range(radius):
+            found.append(self._blended(self.sides[at], found[-1]))
+        return found[1:]
+
+    def _blended(self, side: _Side, last: list[int]) -> list[int]:
+        """Each node's number with those of its neighbours."""
+        found = []
+        for one, node in enumerate(side.nodes):
+            ins = [(slot, nr, last[target]) for slot, nr, target in side.ins[one]]
+            outs = sorted([(slot, nr, last[user]) for slot, nr, user in side.outs[one]])
+            above = -1 if node.parent is None else last[node.parent]
+            below = sorted([last[child] for child in side.children[one]])
+            found.append(self.number(("ball", last[one], above, *ins, "of", *outs, "to", *below)))
+        return found
+
+    def _unique(self, order: int | None, *keys: tuple[Sequence[Hashable], Sequence[Hashable]]) -> None:
+        """Pair the nodes whose key no other free node on either side has, if the kinds of keys do not disagree."""
+        once, twice = self.old.free(order), self.new.free(order)
+        found: dict[tuple[int, int], None] = {}
+        for mine, theirs in keys:
+            counts, other_counts = Counter(mine[one] for one in once), Counter(theirs[one] for one in twice)
+            places = {theirs[one]: one for one in twice}
+            for one in once:
+                if counts[mine[one]] == 1 == other_counts[mine[one]]:
+                    found[one, places[mine[one]]] = None
+        votes, other_votes = Counter(one for one, _ in found), Counter(other for _, other in found)
+        for one, other in found:
+            if votes[one] == 1 == other_votes[other]:
+                self.pair(one, other)
+
+    def _ties(self, order: int | None, keys: Sequence[Hashable], others: Sequence[Hashable]) -> None:
+        """Pair nodes that cannot be told apart: users first, and what they were given with them."""
+        classes: dict[Hashable, list[int]] = defaultdict(list)
+        free = set(self.new.free(order))
+        for other in reversed(self.new.sorted):
+            if other in free:
+                classes[others[other]].append(other)
+        counts = Counter(keys[one] for one in self.old.free(order))
+        for first in reversed(self.old.sorted):
+            key = keys[first]
+            if first in self.old.image or counts[key] != len(classes.get(key, ())):
+                continue
+            partner = next((other for other in classes[key] if self._fits(first, other)), None)
+            if partner is None:
+                continue
+            stack = [(first, partner)]
+            while stack:
+                one, other = stack.pop()
+                if one in self.old.image or other in self.new.image:
+                    continue
+                self.pair(one, other)
+                stack += [
+                    (a, b) for a, b in self._beside(one, other, keys, others)
+                    if keys[a] == others[b] and (order is None or self.old.nodes[a].order == order)
+                ]  # fmt: skip
+
+    def _fits(self, one: int, other: int) -> bool:
+        """Whether every paired neighbour is one in the same place."""
+        old, new = self.old, self.new
+        if other in new.image or not self._agree(one, other):
+            return False
+        users = set(new.outs[other])
+        return all(
+            (slot, nr, old.image[user]) in users for slot, nr, user in old.outs[one] if user in old.image
+        )  # fmt: skip
+
+    def _beside(
+        self, one: int, other: int, keys: Sequence[Hashable], others: Sequence[Hashable]
+    ) -> Iterator[tuple[int, int]]:
+        """Neighbours in the same place: arguments, what they are derivatives of, and users if there is no choice."""
+        old, new = self.old, self.new
+        for (_, _, target), (_, _, like) in zip(old.ins[one], new.ins[other], strict=False):
+            yield target, like
+        above, over = old.nodes[one].parent, new.nodes[other].parent
+        if above is not None and over is not None:
+            yield above, over
+        for mine, theirs in (
+            (old.outs[one], new.outs[other]),
+            ([(0, 0, child) for child in old.children[one]], [(0, 0, child) for child in new.children[other]]),
+        ):
+            places: dict[Hashable, list[int]] = defaultdict(list)
+            for slot, nr, user in theirs:
+                if user not in new.image:
+                    places[slot, nr, others[user]].append(user)
+            free = Counter((slot, nr, keys[user]) for slot, nr, user in mine if user not in old.image)
+            for slot, nr, user in mine:
+                found = places.get((slot, nr, keys[user]), ())
+                if len(found) == 1 == free[slot, nr, keys[user]]:
+                    yield user, found[0]
+
+    def _derivatives(self, order: int, levels: list[list[tuple[list[int], list[int]]]]) -> None:
+        """Pair, among the derivatives of each matched operation, those that are alike, else those in the same row."""
+        for one, other in list(self.old.image.items()):
+            mine = [child for child in self.old.children[one] if self.old.nodes[child].order == order]
+            theirs = [child for child in self.new.children[other] if self.new.nodes[child].order == order]
+            if not mine or not theirs:
+                continue
+            for level, labels in zip(levels, self.labels, strict=True):
+                for keys in ((level[0][0], level[1][0]), (level[0][1], level[1][1]), (labels[0], labels[1])):
+                    left = [child for child in mine if child not in self.old.image]
+                    right = [child for child in theirs if child not in self.new.image]
+                    for at, to in align([keys[0][child] for child in left], [keys[1][child] for child in right]):
+                        self.pair(left[at], right[to])
+
+    def _agree(self, one: int, other: int) -> bool:
+        """Whether nothing that is paired already speaks against this pair."""
+        old, new = self.old, self.new
+        pairs = [(a[2], b[2]) for a, b in zip(old.ins[one], new.ins[other], strict=False) if a[:2] == b[:2]]
+        parents = old.nodes[one].parent, new.nodes[other].parent
+        if parents[0] is not None and parents[1] is not None:
+            pairs.append((parents[0], parents[1]))
+        return not any(self._contradict(a, b) for a, b in pairs)
+
+    def _contradict(self, one: int, other: int) -> bool:
+        """Whether two arguments cannot be the same, nor one of them an operation that was put before the other."""
+        image, origin = self.old.image.get(one), self.new.image.get(other)
+        if image is not None and origin is not None:
+            return image != other
+        return (image is not None and self.new.nodes[other].kind != "operation") or (
+            origin is not None and self.old.nodes[one].kind != "operation"
+        )
+
+    def _evidence(self, one: int, other: int) -> int:
+        """How many matched neighbours speak for this pair, less those whose place another node has."""
+        old, new = self.old, self.new
+        ins = {(slot, nr, old.image[target]) for slot, nr, target in old.ins[one] if target in old.image}
+        outs = {(slot, nr, old.image[user]) for slot, nr, user in old.outs[one] if user in old.image}
+        speak = sum(entry in ins for entry in new.ins[other]) + sum(entry in outs for entry in new.outs[other])
+        return speak - _taken(old, one, new) - _taken(new, other, old)
+
+    def _grow(self, starts: Iterable[tuple[int, int]]) -> None:
+        """Pair the neighbours of pairs, those with most evidence first."""
+        waiting: list[tuple[int, int, int, int]] = []
+        for pair in list(starts):
+            self._push(waiting, *pair)
+        while waiting:
+            _, _, one, other = heapq.heappop(waiting)
+            if one not in self.old.image and other not in self.new.image and self._agree(one, other):
+                self.pair(one, other)
+                self._push(waiting, one, other)
+
+    def _push(self, waiting: list[tuple[int, int, int, int]], one: int, other: int) -> None:
+        for mine, theirs in (
+            (self.old.ins[one], self.new.ins[other]), (self.old.outs[one], self.new.outs[other]),
+        ):  # fmt: skip
+            free: dict[tuple[int, int], list[int]] = defaultdict(list)
+            for slot, nr, near in theirs:
+                if near not in self.new.image:
+                    free[slot, nr].append(near)
+            for slot, nr, near in mine:
+                if near in self.old.image or not free:
+                    continue
+                for candidate in free.get((slot, nr), ())[:8]:
+                    if self.coarse[0][near] == self.coarse[1][candidate]:
+                        alike = self.labels[0][0][near] == self.labels[0][1][candidate]
+                        score = 2 * self._evidence(near, candidate) + alike
+                        heapq.heappush(waiting, (-score, abs(near - candidate), near, candidate))
+
+    def _align(self, order: int) -> None:
+        """Pair what is left in order of creation, and then its neighbours."""
+        for labels in (self.labels[0], self.coarse):
+            mine, theirs = self.old.free(order), self.new.free(order)
+            found = []
+            for at, to in align([labels[0][one] for one in mine], [labels[1][one] for one in theirs]):
+                one, other = mine[at], theirs[to]
+                if self._agree(one, other) and (self._evidence(one, other) or not self._anchored(one)):
+                    self.pair(one, other)
+                    found.append((one, other))
+            self._grow(found)
+
+    def _anchored(self, one: int) -> bool:
+        return any(near in self.old.image for _, _, near in (*self.old.ins[one], *self.old.outs[one]))
+
+    def _replaced(self) -> None:
+        """Pair operations that differ in their kind and stand in the same place: same arguments, same users."""
+        places: dict[Hashable, list[int]] = defaultdict(list)
+        for other in range(len(self.new.nodes)):
+            if other not in self.new.image and self.new.ins[other]:
+                places[self._place(self.new, other)].append(other)
+        for one in range(len(self.old.nodes)):
+            if one not in self.old.image and self.old.ins[one]:
+                found = places.get(self._place(self.old, one))
+                if found:
+                    self.pair(one, found.pop(0))
+
+    def _place(self, side: _Side, number: int) -> Hashable:
+        """What a node is given and what uses it, in numbers of the new graph; None stands for what has no like."""
+        seen = side.image if side is self.old else {other: other for other in self.new.image}
+        node = side.nodes[number]
+        ins = tuple((slot, nr, seen.get(target)) for slot, nr, target in side.ins[number])
+        outs = sorted((slot, seen[user]) for slot, _, user in side.outs[number] if user in seen)
+        return node.kind, node.order, ins, tuple(outs)
+
+
+def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
+    """What results and backward calls say of each node: from which call it is, and which started or ended in it."""
+    marks: list[list[Hashable]] = [[node.pass_id] for node in graph]
+    for root in graph.roots:
+        marks[root.node].append(("result", root.nr))
+    for entry in graph.passes:
+        for edge in entry.roots:
+            marks[edge.node].append(("root", entry.id, edge.nr))
+        for number in entry.ran:
+            if graph[number].kind == "leaf":
+                marks[number].append(("leaf", entry.id))
+    return [tuple(found) for found in marks]
+
+
+def _anchors(old: Graph, new: Graph) -> list[tuple[int, int]]:
+    """Leaves and inputs of a name that one of them has in each graph."""
+    known = [_named(graph) for graph in (old, new)]
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for name, one in known[0].items():
+        other = known[1].get(name)
+        if one is not None and other is not None and one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    return list(pairs.items())
+
+
+def _named(graph: Graph) -> dict[str, int | None]:
+    """The leaf or input of each name; None where several have it."""
+    found: dict[str, int | None] = {}
+    for node in graph.nodes:
+        if node.kind != "operation":
+            for name in node.outputs[0].names:
+                found[name] = node.id if name not in found else None
+    return found

@@ -1,0 +1,338 @@
+"""A diff in the sentences of a reviewer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, constants, reached, shown_type
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.views import reachable
+
+_ORDERS = ("forward", "backward", "double backward", "triple backward")
+_FEW = 4
+"""So many operations are named with their neighbours; of more in one place, their number is told."""
+
+
+def sentences(diff: GraphDiff) -> list[str]:
+    """What differs, the most telling first; what only follows from something else is counted, not listed.
+
+    >>> from autograph_cli.graph.diff import diff
+    >>> sentences(diff(Graph(), Graph()))
+    []
+    """
+    review = _Review(diff)
+    return list(dict.fromkeys(review.sentences())) or list(review.roots())
+
+
+def ordinal(order: int) -> str:
+    """What the derivatives of an order are called."""
+    return _ORDERS[order] if order < len(_ORDERS) else f"order {order} backward"
+
+
+class _Review:
+    def __init__(self, diff: GraphDiff) -> None:
+        self.diff, self.old, self.new = diff, diff.old, diff.new
+        self.image = diff.pairs
+        self.origin = {other: one for one, other in diff.pairs.items()}
+        self.told: set[int] = set()
+        """Old leaves that a sentence was said about."""
+        self.crossed: set[int] = set()
+        """New nodes with an argument that a sentence was said about."""
+
+    def sentences(self) -> Iterator[str]:
+        yield from self._gradients()
+        for change in self.diff.changed:
+            if not change.follows:
+                yield from self._change(change)
+        follow = sum(change.follows for change in self.diff.changed)
+        if follow:
+            yield f"{follow} more output{'s' * (follow > 1)} change{'s' * (follow == 1)} type with that"
+        yield from self._listed(self.old, self.diff.removed, self.image, "lost")
+        yield from self._listed(self.new, self.diff.added, self.origin, "gained")
+        for entry in self.diff.passes:
+            yield from self._pass(entry)
+
+    def roots(self) -> Iterator[str]:
+        """What is asked for differs; worth a sentence where nothing else does."""
+        for edge in self.diff.lost_roots:
+            yield f"{self.what(self.old, edge)} is no longer a result"
+        for edge in self.diff.new_roots:
+            yield f"{self.what(self.new, edge)} is a result now"
+
+    # -- words
+
+    def name(self, graph: Graph, edge: Edge) -> str:
+        """A tensor's variable, else the operation that made it."""
+        node = graph[edge.node]
+        names = node.outputs[edge.nr].names if edge.nr < len(node.outputs) else ()
+        if not names and graph is self.new and edge.node in self.origin:
+            before = self.old[self.origin[edge.node]].outputs
+            names = before[edge.nr].names if edge.nr < len(before) else ()
+        if names:
+            return f"`{visible(names[0])}`"
+        if node.kind != "operation":
+            return f"{_article(node.kind)} {shown_type(node.outputs[0].type, self.diff.parts)}".rstrip()
+        return f"`{self.word(node)}`"
+
+    def word(self, node: Node) -> str:
+        return visible(node.op or node.name)
+
+    def place(self, node: Node) -> str:
+        """` (model.py:12)`, where it is known."""
+        other = node
+        if not node.source and node.id in self.image and self.old.nodes[node.id : node.id + 1] == (node,):
+            other = self.new[self.image[node.id]]
+        return f" ({visible(other.source.file)}:{other.source.line})" if other.source else ""
+
+    def what(self, graph: Graph, edge: Edge) -> str:
+        """A tensor, or an operation with its line."""
+        name = self.name(graph, edge)
+        node = graph[edge.node]
+        return name if node.kind != "operation" else f"{name}{self.place(node)}"
+
+    def operation(self, node: Node) -> str:
+        module = f"`{visible(node.module)}` " if node.module else ""
+        return f"{module}`{self.word(node)}`{self.place(node)}"
+
+    # -- gradients
+
+    def _gradients(self) -> Iterator[str]:
+        old, new = _with_gradient(self.old), _with_gradient(self.new)
+        for leaf in sorted(old):
+            image = self.image.get(leaf)
+            if image is None or image not in new:
+                self.told.add(leaf)
+                yield f"{self._leaf(self.old, leaf)} no longer gets a gradient"
+        for leaf in sorted(new):
+            origin = self.origin.get(leaf)
+            if origin is None or origin not in old:
+                yield f"{self._leaf(self.new, leaf)} now gets a gradient"
+
+    def _leaf(self, graph: Graph, number: int) -> str:
+        return self.name(graph, Edge(number))
+
+    # -- changes
+
+    def _change(self, change: Change) -> Iterator[str]:
+        old, new = self.old[change.old], self.new[change.new]
+        for aspect in change.aspects:
+            yield from _TELL[aspect](self, old, new)
+
+    def _kind(self, old: Node, new: Node) -> Iterator[str]:
+        if old.id not in self.told and new.id not in _with_gradient(self.new):
+            yield f"{self._leaf(self.new, new.id)} was {_article(old.kind)} and is {_article(new.kind)}"
+
+    def _operation(self, old: Node, new: Node) -> Iterator[str]:
+        was, now = (old.op or old.name, new.op or new.name)
+        if was == now:
+            was, now = old.name, new.name
+        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{self.place(new)}"
+
+    def _type(self, old: Node, new: Node) -> Iterator[str]:
+        types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
+        if new.kind != "operation":
+            what = f"{new.kind} {self._leaf(self.new, new.id)}"
+        elif new.module:
+            what = f"`{visible(new.module)}`{self.place(new)} output"
+        else:
+            named = any(output.names for output in new.outputs)
+            word = f" (`{self.word(new)}`)" if named else ""
+            what = f"{_of(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.place(new)} output"
+        yield f"{what} {', '.join(types[0])} -> {', '.join(types[1])}"
+
+    def _constants(self, old: Node, new: Node) -> Iterator[str]:
+        was, now = constants(old), constants(new)
+        gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
+        if gone and came:
+            yield f"{_of(new.order)}{self.operation(new)} is called with {_and(came)}, not {_and(gone)}"
+        else:
+            how = f"is called with {_and(came)}" if came else f"is no longer called with {_and(gone)}"
+            yield f"{_of(new.order)}{self.operation(new)} {how}"
+
+    def _arguments(self, old: Node, new: Node) -> Iterator[str]:
+        told = self.operation(new)
+        mine = [self.image.get(edge.node, -1) for edge in old.args]
+        theirs = [edge.node for edge in new.args]
+        before = ", ".join(self.name(self.old, edge) for edge in old.args)
+        after = ", ".join(self.name(self.new, edge) for edge in new.args)
+        if sorted(mine) == sorted(theirs) and mine != theirs:
+            yield f"{_of(new.order)}{told} takes its arguments in another order: ({before}) -> ({after})"
+            return
+        if len(mine) != len(theirs):
+            yield f"{_of(new.order)}{told} takes {len(theirs)} arguments, not {len(mine)}: ({before}) -> ({after})"
+            return
+        for place, (one, other) in enumerate(zip(old.args, new.args, strict=True)):
+            if not self._same(one, other):
+                self.crossed.add(new.id)
+                yield self._argument(told, place, one, other, new)
+
+    def _argument(self, told: str, place: int, one: Edge, other: Edge, new: Node) -> str:
+        was, now = self.old[one.node], self.new[other.node]
+        if was.kind == "input" and now.kind != "input":
+            return f"{_of(new.order)}{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
+        if now.kind == "input" and was.kind != "input":
+            return f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
+        return (
+            f"{_of(new.order)}{told} takes {self.name(self.new, other)}, not {self.name(self.old, one)}, "
+            f"as argument {place + 1}"
+        )
+
+    def _same(self, one: Edge, other: Edge) -> bool:
+        image, origin = self.image.get(one.node), self.origin.get(other.node)
+        return (image == other.node and one.nr == other.nr) or (image is None and origin is None)
+
+    def _sends(self, old: Node, new: Node) -> Iterator[str]:
+        if new.id in self.crossed:
+            return
+        told = f"{_of(new.order)}{self.operation(new)}"
+        if len(old.next) != len(new.next):
+            yield f"{told} has {len(new.next)} inputs with gradients, not {len(old.next)}"
+            return
+        for one, other in zip(old.next, new.next, strict=True):
+            if one is not None and other is None and self._still_there(one):
+                yield f"{told} no longer sends a gradient to {self.what(self.old, one)}"
+            elif one is None and other is not None:
+                yield f"{told} now sends a gradient to {self.what(self.new, other)}"
+            elif one is not None and other is not None and not self._same(one, other):
+                yield f"{told} sends its gradient to {self.what(self.new, other)}, not {self.what(self.old, one)}"
+
+    def _still_there(self, edge: Edge) -> bool:
+        return edge.node not in self.told
+
+    def _origin(self, old: Node, new: Node) -> Iterator[str]:
+        before = "the script" if old.parent is None else f"the backward of {self.operation(self.old[old.parent])}"
+        after = "the script" if new.parent is None else f"the backward of {self.operation(self.new[new.parent])}"
+        yield f"{self.operation(new)} comes from {after}, not from {before}"
+
+    def _line(self, old: Node, new: Node) -> Iterator[str]:
+        before, after = (self.place(node).strip(" ()") or "no line" for node in (old, new))
+        yield f"`{self.word(new)}` moved from {before} to {after}"
+
+    def _module(self, old: Node, new: Node) -> Iterator[str]:
+        yield f"`{self.word(new)}`{self.place(new)} is in module `{visible(new.module)}`, not `{visible(old.module)}`"
+
+    # -- nodes that came or went
+
+    def _listed(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
+        groups: dict[tuple[int, int, str], list[Node]] = defaultdict(list)
+        derived: Counter[int] = Counter()
+        for number in numbers:
+            node = graph[number]
+            if node.kind != "operation":
+                continue
+            top = _top(graph, node)
+            if node.order and top != number and top not in known:
+                derived[top] += 1
+                continue
+            line = "" if node.order else self.place(node)
+            groups[node.order, top if node.order and top != number else -1, line].append(node)
+        for (order, top, line), nodes in sorted(groups.items(), key=lambda item: item[1][0].id):
+            of = f" of {self.operation(graph[top])}" if top >= 0 else ""
+            more = sum(derived[node.id] for node in nodes)
+            tail = f", with {more} derivative{'s' * (more > 1)}" if more else ""
+            yield f"{ordinal(order)}{of} {verb} {_counted(nodes)}{line}{self._between(graph, nodes)}{tail}"
+        yield from self._alone(graph, numbers, known, verb)
+
+    def _between(self, graph: Graph, nodes: list[Node]) -> str:
+        """` after `mul``: what a single operation was put behind."""
+        if len(nodes) != 1 or nodes[0].order:
+            return ""
+        edges = [edge for edge in (nodes[0].args or nodes[0].next) if edge is not None]
+        return f", on {_and([self.name(graph, edge) for edge in edges])}" if edges and len(edges) < _FEW else ""
+
+    def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
+        """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""
+        missing = set(numbers)
+        used = {
+            edge.node for node in graph for edge in (*node.args, *node.next)
+            if edge is not None and (node.id in missing or self._is_changed(graph, node.id))
+        }  # fmt: skip
+        gradients = _with_gradient(graph)
+        for number in numbers:
+            node = graph[number]
+            if node.kind != "operation" and number not in used and number not in gradients:
+                yield f"{node.kind} {self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
+
+    def _is_changed(self, graph: Graph, number: int) -> bool:
+        return any((change.new if graph is self.new else change.old) == number for change in self.diff.changed)
+
+    # -- backward calls
+
+    def _pass(self, change: PassChange) -> Iterator[str]:
+        if change.new is None and change.old is not None:
+            yield f"{self._call(self.old, change.old)} is gone"
+        elif change.old is None and change.new is not None:
+            yield f"{self._call(self.new, change.new)} is new"
+        elif change.old is not None and change.new is not None:
+            told = self._call(self.new, change.new)
+            old, new = self.old.passes[change.old], self.new.passes[change.new]
+            if "roots" in change.aspects:
+                before = ", ".join(self.name(self.old, edge) for edge in old.roots)
+                yield f"{told} started from {before} before"
+            if "order" in change.aspects:
+                yield f"{told} is of order {new.order}, not {old.order}"
+            if "create_graph" in change.aspects:
+                how = "now keeps" if new.create_graph else "no longer keeps"
+                yield f"{told} {how} a graph of its own (create_graph)"
+            if "gradients" in change.aspects and _with_gradient(self.old) == self._images():
+                gone = [leaf for leaf in reached(self.old, old) if self.image.get(leaf) not in reached(self.new, new)]
+                came = [leaf for leaf in reached(self.new, new) if self.origin.get(leaf) not in reached(self.old, old)]
+                if gone:
+                    yield f"{told} no longer goes to {_and([self._leaf(self.old, leaf) for leaf in gone])}"
+                if came:
+                    yield f"{told} now goes to {_and([self._leaf(self.new, leaf) for leaf in came])}"
+
+    def _images(self) -> set[int]:
+        return {self.origin.get(leaf, -1) for leaf in _with_gradient(self.new)}
+
+    def _call(self, graph: Graph, number: int) -> str:
+        entry = graph.passes[number]
+        where = f" ({visible(entry.source.file)}:{entry.source.line})" if entry.source else ""
+        roots = ", ".join(self.name(graph, edge).strip("`") for edge in entry.roots)
+        return f"`{visible(entry.call)}({roots})`{where}"
+
+
+_TELL: dict[Aspect, Callable[[_Review, Node, Node], Iterator[str]]] = {
+    "kind": _Review._kind, "operation": _Review._operation, "type": _Review._type, "constants": _Review._constants,
+    "arguments": _Review._arguments, "gradients": _Review._sends, "origin": _Review._origin, "line": _Review._line,
+    "module": _Review._module,
+}  # fmt: skip
+
+
+def _with_gradient(graph: Graph) -> set[int]:
+    """The leaves that a backward call went to; where there was none, those that the results lead to."""
+    if graph.passes:
+        return {leaf for entry in graph.passes for leaf in reached(graph, entry)}
+    return {number for number in reachable(graph) if graph[number].kind == "leaf"}
+
+
+def _top(graph: Graph, node: Node) -> int:
+    """The operation of the script that a node is a derivative of, of whichever order."""
+    number = node.id
+    while (parent := graph[number].parent) is not None:
+        number = parent
+    return number
+
+
+def _of(order: int) -> str:
+    return f"{ordinal(order)}: " if order else ""
+
+
+def _article(kind: str) -> str:
+    return {"input": "an input", "leaf": "a leaf", "operation": "an operation"}[kind]
+
+
+def _and(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _counted(nodes: Iterable[Node]) -> str:
+    """`a `mul` and 2 `add``."""
+    counts = Counter(visible(node.op or node.name) for node in nodes)
+    articles = {name: "an" if name[:1].lower() in "aeio" else "a" for name in counts}
+    parts = [f"{count if count > 1 else articles[name]} `{name}`" for name, count in counts.items()]
+    more = sum(list(counts.values())[_FEW:])
+    return _and(parts) if not more else f"{', '.join(parts[:_FEW])} and {more} more"

@@ -1,0 +1,129 @@
+"""A smaller part of a graph: what lies between two names, or around one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.records import Graph, Node
+from autograph_cli.graph.views import take
+
+CUT = "…"
+"""The operation of a node that is shown without what it was made from."""
+LISTED = 12
+"""Names that a message lists at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Which part of a graph is asked for; several names of one kind count together.
+
+    A name is a variable's (`w`, or `x~2` for its second holder), a root's, an operation's (`tanh`, `TanhBackward0`), or
+    a number as the text of the same view prints it (`%7`).
+
+    >>> bool(Slice()), Slice(start=("w",), end=("loss",)).words()
+    (False, 'from w to loss')
+    """
+
+    start: tuple[str, ...] = ()
+    """Keep what depends on one of these."""
+    end: tuple[str, ...] = ()
+    """Keep what one of these depends on."""
+    around: tuple[str, ...] = ()
+    """Keep what is at most `radius` edges from one of these."""
+    radius: int = 2
+
+    def __bool__(self) -> bool:
+        return bool(self.start or self.end or self.around)
+
+    def words(self) -> str:
+        """The request in words."""
+        parts = [f"{word} {', '.join(names)}" for word, names in (("from", self.start), ("to", self.end)) if names]
+        if self.around:
+            parts.append(f"around {', '.join(self.around)} (radius {self.radius})")
+        return " ".join(map(visible, parts))
+
+    def of(self, graph: Graph) -> Graph:
+        """The part of this graph; operations that it takes a tensor from stand at its border, with the operation `…`.
+
+        Raises `GraphError` for a name that is not in the graph, and if nothing lies in the part.
+        """
+        if not self:
+            return graph
+        used = [sorted({edge.node for edge in (*node.args, *node.next) if edge is not None}) for node in graph.nodes]
+        users: list[list[int]] = [[] for _ in graph.nodes]
+        for number, its in enumerate(used):
+            for other in its:
+                users[other].append(number)
+        kept = set(range(len(graph)))
+        if self.start:
+            kept &= _near(find_nodes(graph, self.start), [users])
+        if self.end:
+            kept &= _near(find_nodes(graph, self.end), [used])
+        if self.around:
+            kept &= _near(find_nodes(graph, self.around), [users, used], self.radius)
+        if not kept:
+            raise GraphError(f"Nothing lies {self.words()}: no path leads there.")
+        return _cut_out(graph, kept, used)
+
+
+def find_nodes(graph: Graph, names: Iterable[str]) -> list[int]:
+    """The nodes of these names; raises `GraphError` for a name that is not there, with similar ones."""
+    known: dict[str, list[int]] = {}
+    for node, printed in zip(graph.nodes, output_names(graph), strict=True):
+        for output, name in zip(node.outputs, printed, strict=True):
+            for key in dict.fromkeys((*output.names, name)):
+                known.setdefault(key, []).append(node.id)
+    for root in graph.roots:
+        if root.node not in known.setdefault(root.name, []):
+            known[root.name].append(root.node)
+    operations: dict[str, list[int]] = {}
+    for node in graph.nodes:
+        if node.kind == "operation":
+            for key in dict.fromkeys((node.op, node.name)):
+                operations.setdefault(key, []).append(node.id)
+    found: list[int] = []
+    for name in names:
+        its = known.get(name) or operations.get(name) or _numbered(graph, name)
+        if not its:
+            raise GraphError(f"There is no {name!r} here; {_similar(name, [*known, *operations])}.")
+        found += its
+    return found
+
+
+def _numbered(graph: Graph, name: str) -> list[int]:
+    number = re.fullmatch(r"%(\d{1,9})(?:\.\d+)?", name)
+    return [int(number[1])] if number and int(number[1]) < len(graph) else []
+
+
+def _similar(name: str, known: Sequence[str]) -> str:
+    names = [other for other in known if not other.startswith("%")]
+    close = difflib.get_close_matches(name, names, LISTED) or sorted(set(names))
+    more = f" and {len(close) - LISTED} more" if len(close) > LISTED else ""
+    return f"names: {', '.join(map(repr, close[:LISTED])) or 'none'}{more}"
+
+
+def _near(starts: Iterable[int], neighbours: Sequence[list[list[int]]], radius: int | None = None) -> set[int]:
+    """What these lead to, in at most `radius` steps."""
+    met = set(starts)
+    ring, steps = list(met), 0
+    while ring and (radius is None or steps < radius):
+        following = {other for number in ring for its in neighbours for other in its[number]} - met
+        met |= following
+        ring, steps = list(following), steps + 1
+    return met
+
+
+def _cut_out(graph: Graph, kept: set[int], used: Sequence[list[int]]) -> Graph:
+    border = {other for number in kept for other in used[number]} - kept
+    numbers = sorted(kept | border)
+    nodes = [_bordering(graph.nodes[number]) if number in border else graph.nodes[number] for number in numbers]
+    return take(graph, numbers, [root for root in graph.roots if root.node in kept], nodes)
+
+
+def _bordering(node: Node) -> Node:
+    return node if node.kind != "operation" else replace(node, op=CUT, next=(), args=(), saved=())

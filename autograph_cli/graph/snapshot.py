@@ -1,0 +1,154 @@
+"""Snapshots: the graphs of one run as a text file for review, and what a check of one against another finds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.records import Graph
+from autograph_cli.graph.snapshot_text import graph_lines
+
+FORMAT, VERSION = "autograph snapshot", 1
+EXTRAS = ("values", "formulas")
+"""What a snapshot may hold besides graphs, as lines of text."""
+HOLDS = (*PARTS, *EXTRAS)
+TOLERANCE = 1e-4
+"""Values that differ by less than this, relative to their size (or absolutely, below 1), are the same."""
+_NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One graph of a snapshot under its title (`step 0`, `step 0, double backward`)."""
+
+    title: str
+    graph: Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one file holds; `name` is that of the script or the test, `holds` some of `HOLDS`."""
+
+    name: str
+    sections: tuple[Section, ...]
+    holds: tuple[str, ...] = DEFAULT_PARTS
+    steps: int | None = None
+    """How many steps the script made, of which some are kept."""
+    values: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """The file's content; the same graphs give the same text.
+
+        >>> print(Snapshot("expr.py", (Section("step 0", Graph()),), steps=1).to_text(), end="")
+        autograph snapshot 1: expr.py
+        holds names, shapes, dtypes, constants
+        steps 1
+        <BLANKLINE>
+        [step 0]
+        """
+        lines = [f"{FORMAT} {VERSION}: {visible(self.name)}", f"holds {', '.join(self.holds) or 'structure'}"]
+        if self.steps is not None:
+            lines.append(f"steps {self.steps}")
+        written: dict[tuple[str, ...], str] = {}
+        for section in self.sections:
+            body = tuple(_body(section.graph, self.holds))
+            if body and body in written:
+                lines += ["", f"[{section.title}] as [{written[body]}]"]
+                continue
+            written[body] = section.title
+            lines += ["", f"[{section.title}]", *body]
+        for extra in EXTRAS:
+            if extra in self.holds:
+                lines += ["", f"[{extra}]", *(f"  {visible(line)}" for line in getattr(self, extra))]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDiff:
+    """How a new snapshot differs from a kept one; true if it does."""
+
+    graphs: tuple[tuple[str, GraphDiff], ...] = ()
+    """The sections that differ, by title."""
+    others: tuple[str, ...] = ()
+    """Sentences on all else: steps, sections, values, formulas, what is held."""
+    compared: tuple[tuple[str, GraphDiff], ...] = field(default=(), repr=False)
+    """All sections that both have, equal ones included."""
+
+    def __bool__(self) -> bool:
+        return bool(self.graphs or self.others)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The differences as a reviewer would say them; with the section in front where there are several."""
+        several = len(self.compared) > 1
+        found = [
+            f"{title}: {sentence}" if several else sentence for title, one in self.graphs for sentence in one.sentences
+        ]
+        return [*found, *self.others]
+
+    def to_text(self, context: int = 2) -> str:
+        """The lines that differ, by section."""
+        return "".join(f"[{title}]\n{one.to_text(context=context)}" for title, one in self.graphs)
+
+
+def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> SnapshotDiff:
+    """Compare section by section; names of variables and the order of independent operations are no difference."""
+    parts = [part for part in old.holds if part in new.holds and part in PARTS]
+    others = []
+    if set(old.holds) != set(new.holds):
+        asked = ", ".join(new.holds) or "structure"
+        others.append(f"the snapshot holds {', '.join(old.holds) or 'structure'}; asked for is {asked}")
+    if old.steps != new.steps:
+        others.append(f"the script made {new.steps} step{'s' * (new.steps != 1)}, not {old.steps}")
+    mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
+    pairs = _pairs(list(mine), list(theirs))
+    others += [f"{title} is gone" for title in mine if title not in pairs]
+    others += [f"{title} is new" for title in theirs if title not in pairs.values()]
+    for extra in EXTRAS:
+        if extra in old.holds and extra in new.holds:
+            others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
+    compared = tuple((title, diff(mine[one], theirs[title], parts)) for one, title in pairs.items())
+    return SnapshotDiff(tuple(pair for pair in compared if pair[1]), tuple(others), compared)
+
+
+def _pairs(old: list[str], new: list[str]) -> dict[str, str]:
+    """The sections to be compared, by title; last steps with other numbers are one another's, view by view."""
+    pairs = {title: title for title in old if title in new}
+    left, right = ([title for title in titles if title not in pairs] for titles in (old, new))
+    views = [[title.partition(", ")[2] for title in titles] for titles in (left, right)]
+    return pairs | (dict(zip(left, right, strict=True)) if views[0] == views[1] else {})
+
+
+def _body(graph: Graph, holds: Sequence[str]) -> list[str]:
+    lines, heading = [], ""
+    for line in graph_lines(graph, holds):
+        if line.heading != heading:
+            heading = line.heading
+            lines.append(heading)
+        lines.append(f"  {line.text}")
+    return lines
+
+
+def _lines(extra: str, old: Sequence[str], new: Sequence[str], tolerance: float) -> list[str]:
+    """Sentences on lines such as `loss = 0.25`, by what stands before the first equals sign."""
+    mine, theirs = ({line.partition(" = ")[0]: line.partition(" = ")[2] for line in lines} for lines in (old, new))
+    word = extra.removesuffix("s")
+    found = [f"{word} of `{name}` is gone" for name in mine if name not in theirs]
+    found += [f"{word} of `{name}` is new: {theirs[name]}" for name in theirs if name not in mine]
+    for name, text in mine.items():
+        other = theirs.get(name, text)
+        if not (_close(text, other, tolerance) if extra == "values" else text == other):
+            found.append(f"{word} of `{name}` {text} -> {other}")
+    return found
+
+
+def _close(old: str, new: str, tolerance: float) -> bool:
+    if _NUMBER.split(old) != _NUMBER.split(new):
+        return False
+    pairs = zip(map(float, _NUMBER.findall(old)), map(float, _NUMBER.findall(new)), strict=True)
+    return all(math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) for one, other in pairs)

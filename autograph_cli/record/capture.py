@@ -1,0 +1,171 @@
+"""The graph of tensors that are there already, or of what a function makes: without a script, within any program."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+from autograph_cli.graph import Graph, GraphError
+from autograph_cli.record import names, pytorch
+from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.saved import collect
+from autograph_cli.record.sites import Sources, script_frames
+from autograph_cli.record.tape import key_of
+from autograph_cli.torch import autograd
+from autograph_cli.torch._core.node import AccumulateGrad
+from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.tensor import Tensor
+
+Pairs = list[tuple[str, Any]]
+
+
+def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
+    """The graph that tensors hang on, or that calling a function with these arguments makes.
+
+    Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph that
+    its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass. Variables of
+    the caller give the names. Raises `GraphError` if nothing was recorded.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> print(capture(lambda: (x * 2).sum()).to_text(), end="")
+    graph: 3 nodes (2 operations, 1 leaf)
+    order 0
+      leaf x: float32[3]
+      %1: float32[3] = mul(x)  grad_fn MulBackward0(x, _)
+      result: float32[] = sum(%1)  grad_fn SumBackward0(%1)
+    roots
+      result = result
+    """
+    frames = script_frames(2)
+    if callable(fn_or_tensors) and not isinstance(fn_or_tensors, Tensor) and not pytorch.is_tensor(fn_or_tensors):
+        return _of_function(frames, fn_or_tensors, args, kwargs)
+    return _of_tensors(frames, fn_or_tensors)
+
+
+def capture_derivatives(tensors: Any) -> Graph:
+    """The graph of the gradients of these tensors by the leaves that they hang on, and of the tensors themselves."""
+    frames = script_frames(2)
+    roots = _named(frames, tensors)
+    if pytorch.is_tensor(roots[0][1]):
+        return pytorch.graph_of([*roots, *pytorch.gradients(roots)], _spaces(frames))
+    recorder = _recorder(frames)
+    for _, root in roots:
+        recorder.tape.output(root)
+    leaves = [
+        row.ref() for row in recorder.tape.rows.values() if row.cls is AccumulateGrad and row.ref() is not None
+    ]  # fmt: skip
+    if not leaves:
+        raise GraphError(f"`{roots[0][0]}` hangs on no leaf, so it has no derivatives.")
+    known = _leaf_names(recorder, frames, leaves)
+    before, S.observer = S.observer, recorder
+    try:
+        ones = [root.detach() * 0 + 1 for _, root in roots]
+        found = autograd.grad([root for _, root in roots], leaves, ones, create_graph=True, allow_unused=True)
+    finally:
+        S.observer = before
+    made = [(f"{name}.grad", x) for name, x in zip(known, found, strict=True) if x is not None and x.grad_fn is not None]
+    return _snapshot(recorder, [*roots, *made])
+
+
+def _of_function(frames: list[FrameType], function: Callable[..., Any], args: Any, kwargs: Any) -> Graph:
+    recorder = _recorder(frames)
+    before, S.observer = S.observer, recorder
+    try:
+        result = function(*args, **kwargs)
+    finally:
+        S.observer = before
+    roots = [(name, x) for name, x in _tensors("result", result) if x.grad_fn is not None]
+    spaces = [*_spaces(frames), _given(function, args, kwargs)]
+    if roots and pytorch.is_tensor(roots[0][1]):
+        return pytorch.graph_of(roots, spaces)
+    names.scan(recorder.tape, spaces)
+    if roots:
+        return _snapshot(recorder, roots)
+    steps = recorder.trace().steps
+    if not steps:
+        raise GraphError("The function recorded nothing: it returned no tensor that requires grad, and ran no backward.")
+    return steps[-1].graph
+
+
+def _of_tensors(frames: list[FrameType], tensors: Any) -> Graph:
+    roots = _named(frames, tensors)
+    if pytorch.is_tensor(roots[0][1]):
+        return pytorch.graph_of(roots, _spaces(frames))
+    recorder = _recorder(frames)
+    for _, root in roots:
+        recorder.tape.output(root)
+    names.scan(recorder.tape, _spaces(frames))
+    return _snapshot(recorder, roots)
+
+
+def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
+    """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
+    collect(recorder.tape, (0, recorder.tape.count))
+    return recorder.snapshot(dict(roots))
+
+
+def _recorder(frames: list[FrameType]) -> Recorder:
+    recorder = Recorder("last")
+    recorder.sources = Sources(os.path.dirname(frames[0].f_code.co_filename) if frames else os.getcwd())
+    return recorder
+
+
+def _named(frames: list[FrameType], tensors: Any) -> Pairs:
+    """The tensors under the names of the caller's variables; each has a graph, and all are of one engine."""
+    found = list(_tensors("result", tensors))
+    if not found:
+        raise GraphError(f"There is no tensor in this {type(tensors).__name__}.")
+    if len({pytorch.is_tensor(x) for _, x in found}) > 1:
+        raise GraphError("These tensors are of two engines: autograph's and PyTorch's.")
+    variables: dict[int, str] = {}
+    for space in reversed(_spaces(frames)):
+        for name, value in space.items():
+            if not name.startswith(("_", "@")):
+                variables.setdefault(id(value), name)
+    roots: dict[str, Any] = {}
+    for name, x in found:
+        if x.grad_fn is None:
+            why = "it is a leaf" if x.requires_grad else "it needs no gradient"
+            raise GraphError(f"`{variables.get(id(x), name)}` has no graph: {why}.")
+        chosen = variables.get(id(x), name)
+        roots[chosen if chosen not in roots else f"{chosen}~{len(roots)}"] = x
+    return list(roots.items())
+
+
+def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Tensor) or pytorch.is_tensor(value):
+        yield path, value
+    elif isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            yield from _tensors(f"{path}[{place}]", item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _tensors(str(key) if path == "result" else f"{path}[{key!r}]", item)
+
+
+def _spaces(frames: list[FrameType]) -> list[dict[str, Any]]:
+    return [names.variables_of(frame) for frame in reversed(frames)]
+
+
+def _given(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
+    """What a function sees by name: its closure and its arguments."""
+    space: dict[str, Any] = {}
+    inner = inspect.unwrap(function)
+    if inspect.isfunction(inner):
+        space |= inspect.getclosurevars(inner).nonlocals
+    with contextlib.suppress(TypeError, ValueError):
+        space |= inspect.signature(function).bind(*args, **kwargs).arguments
+    return space
+
+
+def _leaf_names(recorder: Recorder, frames: list[FrameType], leaves: list[Any]) -> list[str]:
+    names.scan(recorder.tape, _spaces(frames))
+    outputs = [recorder.tape.output(leaf) for leaf in leaves]
+    rows = [None if output is None else recorder.tape.rows[key_of(output)] for output in outputs]
+    found = [() if row is None else recorder.tape.names.get((row.number, 0), ()) for row in rows]
+    return [known[0] if known else f"leaf {place}" for place, known in enumerate(found)]

@@ -1,0 +1,1 @@
+"""Snapshots of graphs: beside scripts, beside tests, and how they are checked."""

@@ -1,0 +1,73 @@
+"""Snapshot files: found, read, compared, and replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from autograph_cli.graph.snapshot import TOLERANCE, Snapshot, SnapshotDiff, compare
+from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
+from autograph_cli.record.store import write
+
+SUFFIX = ".graph.txt"
+Status = Literal["same", "written", "updated", "removed", "different", "missing", "failed"]
+Mode = Literal["write", "check", "update"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one snapshot: its file, and the difference or the error if there is one."""
+
+    path: Path
+    status: Status
+    diff: SnapshotDiff | None = None
+    error: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """As `diff`: 0 for the same, 1 for a difference, 2 for trouble."""
+        return {"failed": 2, "different": 1, "missing": 1}.get(self.status, 0)
+
+
+def in_ci() -> bool:
+    """Whether this runs where nobody would keep a new file: `CI` is set."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+
+
+def load(path: Path) -> Snapshot:
+    """The snapshot in this file; raises `SnapshotError` if it is none, or cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise SnapshotError(f"{path} is no autograph snapshot: it is not UTF-8.") from None
+    except OSError as error:
+        raise SnapshotError(f"Cannot read {path}: {error.strerror or error}.") from None
+    return read_snapshot(text, str(path))
+
+
+def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERANCE) -> Outcome:
+    """Compare a new snapshot with the file, and write it where the mode says so.
+
+    `write` and `check` leave a file that differs as it is, and write one that is missing (`check` not in CI, where that
+    is a failure); `update` writes what differs, and replaces a file that is damaged.
+    """
+    if not path.exists():
+        if mode == "check" and in_ci():
+            return Outcome(path, "missing", error=f"there is no {path}, and CI is set; write it and commit it")
+        return _write(path, snapshot, "written")
+    try:
+        diff = compare(load(path), snapshot, tolerance)
+    except SnapshotError as error:
+        if mode != "update" or "newer autograph" in str(error):
+            return Outcome(path, "failed", error=str(error))
+        return _write(path, snapshot, "updated")
+    if not diff:
+        return Outcome(path, "same", diff)
+    return _write(path, snapshot, "updated", diff) if mode == "update" else Outcome(path, "different", diff)
+
+
+def _write(path: Path, snapshot: Snapshot, status: Status, diff: SnapshotDiff | None = None) -> Outcome:
+    write(path, snapshot.to_text().encode("utf-8"))
+    return Outcome(path, status, diff)

@@ -1,0 +1,118 @@
+"""What `graph_snapshot` is: equal to a tensor whose graph is the one that was kept."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from autograph_cli.graph import Graph, Section, Snapshot, views
+from autograph_cli.record.capture import capture, capture_derivatives
+from autograph_cli.testing import settings as project
+from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
+
+View = Literal["graph", "forward", "backward", "double_backward"]
+_CUTS: dict[str, Callable[[Graph], Graph]] = {
+    "graph": lambda graph: graph,
+    "forward": views.forward,
+    "backward": views.backward,
+    "double_backward": views.double_backward,
+}
+
+
+class GraphSnapshot:
+    """Compares the graphs of a test with those in files beside it.
+
+    `assert graph_snapshot == loss` takes a tensor, several in a list, tuple or dict, a function, or a `Graph`. The
+    first comparison of a test is kept in `__graphs__/test_file/test_name.graph.txt`, the second in `test_name.2...`.
+    """
+
+    def __init__(
+        self, folder: Path, base: str, *, update: bool, note: Callable[[Path, str], None],
+        temporary: Callable[[], Path], root: Path, view: View = "graph", counts: Counter[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.folder, self.base, self.update, self.view = folder, base, update, view
+        self._note, self._temporary, self._root = note, temporary, root
+        self._counts: Counter[str] = Counter() if counts is None else counts
+        self._settings = project.load(root)
+        self.outcome: Outcome | None = None
+        """What came of the last comparison."""
+
+    def __call__(self, name: str) -> GraphSnapshot:
+        """The snapshot under a name of its own instead of a number: `assert graph_snapshot("after") == loss`."""
+        if not name.replace("-", "_").isidentifier():
+            raise ValueError(f"A snapshot's name is made of letters, digits, - and _, not {name!r}.")
+        return self._with(f"{self.base}.{name}", self.view)
+
+    @property
+    def forward(self) -> GraphSnapshot:
+        """Compares the tensors and operations in the order of data."""
+        return self._with(self.base, "forward")
+
+    @property
+    def backward(self) -> GraphSnapshot:
+        """Compares the grad_fn chain."""
+        return self._with(self.base, "backward")
+
+    @property
+    def double_backward(self) -> GraphSnapshot:
+        """Compares the graph together with that of its gradients, which are taken for it."""
+        return self._with(self.base, "double_backward")
+
+    def __eq__(self, other: object) -> bool:
+        stem = self.base if self.view == "graph" else f"{self.base}.{self.view}"
+        self._counts[stem] += 1
+        number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
+        path = self.folder / f"{stem}{number}{SUFFIX}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        section = Section(self.view.replace("_", " "), self._graph(other))
+        snapshot = Snapshot(self.base, (section,), self._held())
+        self.outcome = settle(path, snapshot, "update" if self.update else "check", self._settings.tolerance)
+        self._note(path, self.outcome.status)
+        if self.outcome.exit_code:
+            self._reported = self._lines(self.outcome, section.graph)
+        return self.outcome.exit_code == 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<graph_snapshot of {self.base}>"
+
+    def report(self) -> list[str]:
+        """What the last comparison found, for a failing test."""
+        return self._reported
+
+    def _with(self, base: str, view: View) -> GraphSnapshot:
+        return GraphSnapshot(
+            self.folder, base, update=self.update, note=self._note, temporary=self._temporary, root=self._root,
+            view=view, counts=self._counts,
+        )  # fmt: skip
+
+    def _graph(self, value: Any) -> Graph:
+        if isinstance(value, Graph):
+            return _CUTS[self.view](value)
+        if self.view == "double_backward":
+            return capture_derivatives(value() if callable(value) and not hasattr(value, "grad_fn") else value)
+        return _CUTS[self.view](capture(value))
+
+    def _held(self) -> tuple[str, ...]:
+        return tuple(part for part in self._settings.include if part not in ("values", "formulas"))
+
+    def _lines(self, outcome: Outcome, graph: Graph) -> list[str]:
+        path = outcome.path.relative_to(self._root) if outcome.path.is_relative_to(self._root) else outcome.path
+        if not outcome.diff:
+            return [f"graph_snapshot: {outcome.error}"]
+        lines = [f"the graph differs from {path}", *(f"  {sentence}" for sentence in outcome.diff.sentences), ""]
+        lines += [*outcome.diff.to_text().splitlines(), "", "accept with: pytest --graph-update"]
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            lines.append(f"side by side: {self._picture(outcome.path, graph)}")
+        return lines
+
+    def _picture(self, path: Path, graph: Graph) -> Path:
+        from autograph_cli.export.comparison import side_by_side
+
+        file = self._temporary() / f"{path.name.removesuffix(SUFFIX)}.svg"
+        file.write_bytes(side_by_side(load(path).sections[0].graph, graph, self.view.replace("_", "-")))
+        return file

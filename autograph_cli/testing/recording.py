@@ -1,0 +1,147 @@
+"""Records one script in a process of its own: `python -m autograph_cli.testing.recording REQUEST`.
+
+The request is a JSON file that names the script; the answer is written where it says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import autograph_cli
+from autograph_cli import AutographError
+from autograph_cli.graph import Trace, from_json
+
+_FEW = 16
+"""So many elements of a tensor are written out; of more, a summary."""
+
+
+class RecordingError(AutographError):
+    """A script that failed, or left nothing to look at."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What one run of a script left: its trace, and lines on values and formulas where these were asked for."""
+
+    trace: Trace
+    values: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
+
+
+def record(
+    script: Path,
+    arguments: Sequence[str] = (),
+    *,
+    steps: str = "first,last",
+    extras: Sequence[str] = (),
+    folder: Path | None = None,
+    name: str = "",
+) -> Recording:
+    """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails."""
+    label = name or str(script)
+    with tempfile.TemporaryDirectory(prefix="autograph-") as place:
+        request, answer = Path(place, "request.json"), Path(place, "answer.json")
+        asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
+        request.write_text(json.dumps({**asked, "answer": str(answer)}), "utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", __spec__.name, str(request)], cwd=folder, env=_environment(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            encoding="utf-8", errors="replace", check=False,
+        )  # fmt: skip
+        if not answer.is_file():
+            raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
+        found = json.loads(answer.read_text("utf-8"))
+    if found["exit_code"]:
+        raise RecordingError(f"{label} failed: {found['failure'] or _last_words(done)}")
+    trace = from_json(found["trace"], label)
+    if not trace.steps:
+        raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
+    return Recording(trace, tuple(found["values"]), tuple(found["formulas"]))
+
+
+def _environment() -> dict[str, str]:
+    """This package can be imported, whichever folder the script is run in."""
+    root = str(Path(autograph_cli.__file__).resolve().parent.parent)
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, root]), "PYTHONIOENCODING": "utf-8"}
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    lines = done.stdout.strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"
+
+
+def main(request: str) -> None:
+    """Do what the request says; the script's own output goes where it goes."""
+    from autograph_cli.graph import to_json
+    from autograph_cli.record import runner
+
+    asked = json.loads(Path(request).read_text("utf-8"))
+    target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
+    result, trace = runner.record(target, asked["steps"])
+    extras = asked["extras"]
+    found = {
+        "exit_code": result.exit_code,
+        "failure": result.failure,
+        "trace": to_json(trace),
+        "values": list(value_lines(result.scope)) if "values" in extras else [],
+        "formulas": list(formula_lines(trace)) if "formulas" in extras else [],
+    }
+    partial = Path(asked["answer"]).with_suffix(".partial")
+    partial.write_text(json.dumps(found), "utf-8")
+    os.replace(partial, asked["answer"])
+
+
+def value_lines(scope: Mapping[str, Any]) -> Iterator[str]:
+    """`loss = 0.25` and `w.grad = [1, 2]`: the values of the script's results, and the gradients of its leaves."""
+    from autograph_cli.record.names import tensors_in
+
+    met: set[int] = set()
+    for name, value in list(scope.items()):
+        if name.startswith("_"):
+            continue
+        for path, x in tensors_in(name, value):
+            if id(x) in met:
+                continue
+            met.add(id(x))
+            if x.grad_fn is not None:
+                yield f"{path} = {value_text(x)}"
+            elif x.requires_grad and x.grad is not None:
+                yield f"{path}.grad = {value_text(x.grad)}"
+
+
+def value_text(x: Any) -> str:
+    """The elements of a small tensor, else its mean, norm, least and greatest element."""
+    x = x.detach().flatten()
+    if x.numel() > _FEW and x.is_floating_point():
+        x = x.double()
+        numbers = {"mean": x.mean(), "norm": (x * x).sum().sqrt(), "min": x.min(), "max": x.max()}
+        return ", ".join(f"{word} {float(number):.6g}" for word, number in numbers.items())
+    shown = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in x.tolist()[:_FEW]]
+    return f"[{', '.join(shown)}{', ...' if x.numel() > _FEW else ''}]"
+
+
+def formula_lines(trace: Trace) -> Iterator[str]:
+    """`mul = self: grad * other; other: grad * self` for each operation of the engine that is in the trace."""
+    from autograph_cli.torch._core.operation import table
+
+    graphs = [graph for step in trace.steps for graph in (step.graph, step.double) if graph is not None]
+    used = {(node.op, node.name) for graph in graphs for node in graph if node.op}
+    for operation in sorted(table.values(), key=lambda operation: operation.identifier):
+        if (operation.name, operation.node.__name__) in used and operation.derivatives:
+            texts = [f"{entry.name}: {operation.formula_text(entry.name)}" for entry in operation.inputs]
+            yield f"{operation.identifier} = {'; '.join(texts)}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,59 @@
+"""What came of snapshots for machines: JUnit XML, and GitHub's annotations."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+
+from autograph_cli.graph.names import visible
+from autograph_cli.testing.scripts import Result
+
+_PLACE = re.compile(r"\(([^()]+\.py):(\d+)\)")
+
+
+def junit(results: Sequence[Result]) -> bytes:
+    """A test suite with a case for each script."""
+    counts = [sum(result.outcome.exit_code == code for result in results) for code in (1, 2)]
+    numbers = {"tests": len(results), "failures": counts[0], "errors": counts[1]}
+    suite = ET.Element("testsuite", name="autograph snapshot")
+    for key, value in numbers.items():
+        suite.set(key, str(value))
+    for result in results:
+        outcome = result.outcome
+        case = ET.SubElement(suite, "testcase", classname="autograph.snapshot", name=_xml(result.script.as_posix()))
+        if outcome.exit_code == 0:
+            continue
+        told = outcome.diff.sentences if outcome.diff else [outcome.error]
+        entry = ET.SubElement(case, "error" if outcome.status == "failed" else "failure")
+        entry.set("message", _xml("; ".join(told)))
+        entry.text = _xml("\n".join(told) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n"
+
+
+def _xml(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def github(results: Sequence[Result]) -> Iterator[str]:
+    """An `::error` line for each sentence, at the line of the script that it is about where that is known."""
+    for result in results:
+        outcome = result.outcome
+        if outcome.exit_code == 0:
+            continue
+        for sentence in outcome.diff.sentences if outcome.diff else [outcome.error]:
+            place = _PLACE.search(sentence)
+            file = result.script.parent / place[1] if place else result.script
+            at = f",line={place[2]}" if place else ""
+            yield f"::error file={_property(file.as_posix())}{at},title=autograph snapshot::{_data(sentence)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,129 @@
+"""What a project says about its snapshots: `[tool.autograph]` in pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from autograph_cli import AutographError
+from autograph_cli.graph.diff import DEFAULT_PARTS
+from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+VIEWS = ("graph", "forward", "backward", "double-backward")
+_STEPS = re.compile(r"(first|last|all|\d+|\d*:\d*)(,(first|last|all|\d+|\d*:\d*))*")
+
+
+class SettingsError(AutographError):
+    """A setting that is unknown or makes no sense."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How snapshots are made; `folder` is where pyproject.toml lies, and what `files` are looked for in."""
+
+    folder: Path = field(default_factory=Path.cwd)
+    files: tuple[str, ...] = ()
+    """The scripts that `autograph snapshot` takes when none is named, as patterns such as `samples/*.py`."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of scripts that are left out."""
+    steps: str = "first,last"
+    views: tuple[str, ...] = ("graph",)
+    include: tuple[str, ...] = DEFAULT_PARTS
+    """What snapshots hold: names, shapes, dtypes, constants, lines, modules, values, formulas."""
+    tolerance: float = TOLERANCE
+    """By how much values may differ, relative to their size."""
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What scripts are run with, by their path from the folder."""
+
+
+def load(start: Path | None = None) -> Settings:
+    """The settings of the nearest pyproject.toml that has some, from this folder upwards; else the defaults."""
+    start = Path.cwd() if start is None else start.absolute()
+    for folder in (start, *start.parents):
+        path = folder / "pyproject.toml"
+        if not path.is_file():
+            continue
+        try:
+            table = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("autograph")
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"Cannot read {path}: {error}.") from None
+        if table is not None:
+            return read(table, folder, str(path))
+    return Settings(start)
+
+
+def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
+    """Check the table; raises `SettingsError`, naming the key.
+
+    >>> read({"include": ["names", "shapes"]}, Path(".")).include
+    ('names', 'shapes')
+    """
+    if not isinstance(table, dict):
+        raise SettingsError(f"{name}: tool.autograph is no table.")
+    known = [entry.name for entry in fields(Settings) if entry.name != "folder"]
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise SettingsError(f"{name}: tool.autograph has no setting {key!r}; known ones: {', '.join(known)}.")
+        try:
+            found[key] = _READERS[key](value)
+        except ValueError as error:
+            raise SettingsError(f"{name}: tool.autograph.{key} {error}.") from None
+    return Settings(folder, **found)
+
+
+def parts(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """What a snapshot holds, in one order; raises `ValueError` for an unknown part."""
+    return tuple(part for part in HOLDS if part in _chosen(HOLDS)(list(names)))
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"must be a list of strings, not {value!r}")
+    return tuple(value)
+
+
+def _chosen(known: tuple[str, ...]) -> Callable[[Any], tuple[str, ...]]:
+    def read_chosen(value: Any) -> tuple[str, ...]:
+        for item in _texts(value):
+            if item not in known:
+                raise ValueError(f"has {item!r}, which is none of {', '.join(known)}")
+        return tuple(value)
+
+    return read_chosen
+
+
+def _steps(value: Any) -> str:
+    text = value.replace(" ", "") if isinstance(value, str) else ""
+    if not _STEPS.fullmatch(text) or ":" in text.split(","):
+        raise ValueError(f"must be such as 'first,last', 'all', '3' or '10:20', not {value!r}")
+    return str(text)
+
+
+def _tolerance(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ValueError(f"must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def _arguments(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table of lists of strings")
+    return {key: _texts(item) for key, item in value.items()}
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "files": _texts, "exclude": _texts, "steps": _steps, "views": _chosen(VIEWS), "include": parts,
+    "tolerance": _tolerance, "arguments": _arguments,
+}  # fmt: skip

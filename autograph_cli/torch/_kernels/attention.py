@@ -1,0 +1,71 @@
+"""Attention: softmax of products of queries and keys, times values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class Attention:
+    """Kernels over (..., positions, features)."""
+
+    xp: Any
+    number: Any
+    where: Any
+    softmax: Any
+
+    def _safe_softmax(self, a: Any, dim: int) -> Any:
+        """`softmax`, and zeros where everything is minus infinity."""
+        if a.ndim == 0 or a.size == 0:
+            return self.softmax(a, dim)
+        top = self.xp.max(a, axis=dim, keepdims=True)
+        power = self.xp.exp(a - self.where(self.xp.isneginf(top), self.number(0, a), top))
+        total = self.xp.add.reduce(power, axis=dim, keepdims=True)
+        return power / self.where(total == 0, self.number(1, a), total)
+
+    def _attention_scores(self, q: Any, k: Any, causal: bool, mask: Any, scale: float | None) -> tuple[Any, Any]:
+        factor = self.number(1 / math.sqrt(q.shape[-1]) if scale is None else scale, q)
+        scores = self.xp.matmul(q, k.swapaxes(-1, -2)) * factor
+        if mask is not None:
+            scores = scores + mask
+        if causal:
+            below = self.xp.tri(q.shape[-2], k.shape[-2], dtype=bool)
+            scores = self.where(below, scores, self.number(-math.inf, scores))
+        return scores, factor
+
+    def _scaled_dot_product_flash_attention_for_cpu(self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any) -> Any:
+        """The result, and the logarithms of the sums of the exponentials."""
+        scores, _ = self._attention_scores(q, k, causal, mask, scale)
+        top = self.xp.max(scores, axis=-1, keepdims=True)
+        top = self.where(self.xp.isneginf(top), self.number(0, q), top)
+        power = self.xp.exp(scores - top)
+        total = self.xp.add.reduce(power, axis=-1, keepdims=True)
+        weights = power / self.where(total == 0, self.number(1, q), total)
+        out = self.xp.empty_like(q)  # Laid out as the queries are, as PyTorch's kernel leaves it.
+        out[...] = self.xp.matmul(weights, v)
+        return out, (self.xp.log(total) + top)[..., 0]
+
+    def _positions_first(self, a: Any) -> Any:
+        """The same array with positions before heads in memory."""
+        return self.xp.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
+
+    def _scaled_dot_product_flash_attention_for_cpu_backward(self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any,
+                                                             causal: bool, mask: Any, scale: Any) -> Any:  # fmt: skip
+        scores, factor = self._attention_scores(q, k, causal, mask, scale)
+        weights = self.xp.exp(scores - self.where(self.xp.isneginf(log_sum), self.number(0, q), log_sum)[..., None])
+        by_weight = self.xp.matmul(grad, v.swapaxes(-1, -2))
+        inner = self.xp.add.reduce(grad * output, axis=-1, keepdims=True)
+        by_score = weights * (by_weight - inner) * factor
+        return (
+            self._positions_first(self.xp.matmul(by_score, k)),
+            self._positions_first(self.xp.matmul(by_score.swapaxes(-1, -2), q)),
+            self._positions_first(self.xp.matmul(weights.swapaxes(-1, -2), grad)),
+        )
+
+    def _trilinear(self, a: Any, b: Any, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:
+        """The product of three tensors, each with dimensions left out, summed over some."""
+        ndim = a.ndim + len(expand1)
+        axes = [[d for d in range(ndim) if d not in left] for left in (expand1, expand2, expand3)]
+        lengths = {d: n for x, dims in zip((a, b, c), axes, strict=True) for d, n in zip(dims, x.shape, strict=True)}
+        kept = [d for d in range(ndim) if d not in summed and d in lengths]
+        return self.xp.einsum(a, axes[0], b, axes[1], c, axes[2], kept, optimize=True)

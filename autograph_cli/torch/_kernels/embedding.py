@@ -1,0 +1,103 @@
+"""Rows of a table: lookups, bags of rows, and the gradients of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SUM, MEAN, MAX = 0, 1, 2
+
+
+class Embedding:
+    """Kernels of lookups."""
+
+    xp: Any
+    number: Any
+
+    def rows_added(self, rows: Any, places: Any, count: int) -> Any:
+        """A table of `count` rows, each the sum of the rows that belong to its place."""
+        out = self.xp.zeros((count, *rows.shape[1:]), rows.dtype)
+        if places.size == 0:
+            return out
+        order = self.xp.argsort(places, kind="stable")
+        sorted_places = places[order]
+        starts = self.xp.flatnonzero(self.xp.concatenate([[True], sorted_places[1:] != sorted_places[:-1]]))
+        out[sorted_places[starts]] = self.xp.add.reduceat(rows[order], starts, axis=0)
+        return out
+
+    def _per_frequency(self, rows: Any, places: Any, count: int) -> Any:
+        return rows / self.xp.bincount(places, minlength=count)[places][:, None].astype(rows.dtype)
+
+    def embedding(self, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+        if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+            raise IndexError("index out of range in self")
+        return weight[indices]
+
+    def embedding_dense_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+        places = indices.reshape(-1)
+        rows = grad.reshape(places.size, grad.shape[-1])
+        if padding_idx >= 0:
+            rows, places = rows[places != padding_idx], places[places != padding_idx]
+        if scale_grad_by_freq:
+            rows = self._per_frequency(rows, places, count)
+        return self.rows_added(rows, places, count)
+
+    def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
+                       per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip
+        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is from."""
+        if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+            raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+                               f"{indices.min() if indices.min() < 0 else indices.max()}")  # fmt: skip
+        bags = offsets.size - (1 if include_last_offset else 0)
+        bag_of = self.xp.searchsorted(offsets[:bags], self.xp.arange(indices.size), side="right") - 1
+        kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
+        sizes = self.xp.bincount(bag_of[kept], minlength=bags)
+        rows, owner = weight[indices[kept]], bag_of[kept]
+        if per_sample is not None:
+            rows = rows * per_sample[kept][:, None]
+        if mode == MAX:
+            out, places = self._largest(rows, owner, indices[kept], bags)
+            return out, bag_of, sizes, places
+        out = self.rows_added(rows, owner, bags)
+        if mode == MEAN:
+            out = out / self.xp.maximum(sizes, 1)[:, None].astype(out.dtype)
+        return out, bag_of, sizes, self.xp.zeros((0,), "int64")
+
+    def _largest(self, rows: Any, owner: Any, indices: Any, bags: int) -> Any:
+        out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
+        places = self.xp.full((bags, rows.shape[1]), -1, "int64")
+        if owner.size:
+            starts = self.xp.flatnonzero(self.xp.concatenate([[True], owner[1:] != owner[:-1]]))
+            out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
+            line = self.xp.arange(owner.size)[:, None]
+            first = self.xp.where(rows == out[owner], line, owner.size)
+            chosen = self.xp.minimum.reduceat(first, starts, axis=0)
+            places[owner[starts]] = indices[self.xp.minimum(chosen, owner.size - 1)]
+        return out, places
+
+    def _embedding_bag(self, *args: Any) -> Any:
+        return self._bag(*args)
+
+    def _embedding_bag_backward(self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int,
+                                scale_grad_by_freq: bool, mode: int, per_sample: Any, padding_idx: int) -> Any:  # fmt: skip
+        if mode == MAX:
+            out = self.xp.zeros((count, grad.shape[1]), grad.dtype)
+            inside = places >= 0
+            columns = self.xp.broadcast_to(self.xp.arange(grad.shape[1]), places.shape)
+            self.xp.add.at(out, (places[inside], columns[inside]), grad[inside])
+            return out
+        kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
+        rows, owner = grad[bag_of[kept]], bag_of[kept]
+        if mode == MEAN:
+            rows = rows / sizes[owner][:, None].astype(grad.dtype)
+        if per_sample is not None:
+            rows = rows * per_sample[kept][:, None]
+        if scale_grad_by_freq:
+            rows = self._per_frequency(rows, indices[kept], count)
+        return self.rows_added(rows, indices[kept], count)
+
+    def _embedding_bag_per_sample(self, grad: Any, weight: Any, indices: Any, bag_of: Any, padding_idx: int) -> Any:
+        found = self.xp.add.reduce(grad[bag_of] * weight[indices], axis=1)
+        return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
+
+    def one_hot(self, a: Any, classes: int) -> Any:
+        return (a[..., None] == self.xp.arange(classes)).astype("int64")

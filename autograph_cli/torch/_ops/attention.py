@@ -1,0 +1,132 @@
+"""Attention, and the product of three tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from . import arithmetic, linear, views
+from .dropout import dropout
+from .nonlinear import refuse
+
+safe_softmax = operation(
+    "_safe_softmax(Tensor self, int dim)", node="SafeSoftmaxBackward0",
+    self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
+)  # fmt: skip
+_FLASH = "_scaled_dot_product_flash_attention_for_cpu"
+flash_attention = operation(
+    f"{_FLASH}(Tensor query, Tensor key, Tensor value, bool is_causal, Tensor? attn_mask, float? scale) -> "
+    "(Tensor output, Tensor logsumexp)", node="ScaledDotProductFlashAttentionForCpuBackward0", nondifferentiable=("logsumexp",),
+    joint={("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale:
+           f._scaled_dot_product_flash_attention_for_cpu_backward(
+               grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale)},
+)  # fmt: skip
+operation(
+    f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool is_causal, "
+    "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)", node="NotImplemented",
+    **{name: refuse(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
+)  # fmt: skip
+trilinear = operation(
+    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1),
+    i2=lambda f, grad, i1, i3, expand1, expand2, expand3, sumdim: f._trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2),
+    i3=lambda f, grad, i1, i2, expand1, expand2, expand3, sumdim: f._trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3),
+)
+
+
+@composite(method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1 @ A[o] @ x2 + b[o] for each output o; `weight` is (out, in1, in2)."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for i in range(input1.ndim - 1):
+        if input1._raw.shape[i] != input2._raw.shape[i]:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1._raw.shape[i]} and "
+                f"{input2._raw.shape[i]}"
+            )
+    for number, (x, n) in enumerate(zip((input1, input2), weight._raw.shape[1:], strict=True), 1):
+        if x._raw.shape[-1] != n:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got {x._raw.shape[-1]} but expected {n}"
+            )
+    rows = [views.reshape(x, (math.prod(x._raw.shape[:-1]), x._raw.shape[-1])) for x in (input1, input2)]
+    product = trilinear(rows[0], weight, rows[1], (1, 3), (0,), (1, 2), (2, 3))
+    out = views.reshape(product, (*input1._raw.shape[:-1], weight._raw.shape[0]))
+    return out if bias is None else arithmetic.add(out, bias)
+
+
+# ---------------------------------------------------------------- attention
+
+
+def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
+    """A mask of booleans as what is added to the scores: 0, or minus infinity where it is False."""
+    if mask._raw.dtype.kind != "b":
+        return mask
+    kind = query._raw.dtype.type
+    return make(np.where(mask._raw, kind(0), kind(-math.inf)))
+
+
+def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
+    """Whether PyTorch takes its fused CPU kernel, which has a node of its own."""
+    shapes = [t._raw.shape for t in (query, key, value)]
+    return (
+        dropout_p == 0.0
+        and all(len(s) == 4 for s in shapes)
+        and (mask is None or (not mask.requires_grad and mask.ndim in (2, 4)))
+        and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]
+        and shapes[0][-1] == shapes[1][-1] == shapes[2][-1]
+        and all(s[2] != 0 for s in shapes)
+        and query._raw.dtype.kind == "f"
+    )
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool,
+            scale: float | None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Attention composed of operations: the result and the weights."""
+    factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
+    root = math.sqrt(abs(factor))
+    left = operations.mul_Scalar(query, -root if factor < 0 else root)
+    if causal:
+        mask = make(np.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
+    right = operations.mul_Scalar(views.transpose_op(key, key.ndim - 2, key.ndim - 1), root)
+    scores = linear.matmul(left, right)
+    if mask is not None:
+        scores = arithmetic.add(scores, _as_numbers(mask, query))
+    weights = safe_softmax(scores, scores.ndim - 1)
+    if dropout_p:
+        weights = dropout(weights, dropout_p, True)
+    return linear.matmul(weights, value), weights
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:  # fmt: skip
+    """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
+
+    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal`, or dtypes that differ.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if min(t.ndim for t in (query, key, value)) < 2:
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, key.dim: "
+            f"{key.ndim} and value.dim: {value.ndim} instead."
+        )
+    if enable_gqa:
+        heads = query._raw.shape[-3]
+        key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))  # type: ignore[attr-defined]
+    if _fits_flash(query, key, value, attn_mask, dropout_p):
+        mask = None if attn_mask is None else _as_numbers(attn_mask, query)
+        found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
+        return found
+    return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]

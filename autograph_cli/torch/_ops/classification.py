@@ -1,0 +1,344 @@
+"""Losses of classes and of sequences of labels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from . import activations, arithmetic, reductions, views
+from .linear import linear
+from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
+from .nonlinear import logsigmoid, refuse
+
+
+def _nll(name: str, node: str) -> Any:
+    """The negative log likelihood, and its backward."""
+    run = operation(
+        f"{name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
+        "(Tensor output, Tensor total_weight)", node=f"{node}Backward0", nondifferentiable=("total_weight",),
+        self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(f, f"{name}_backward")(
+            grad, self, target, weight, reduction, ignore_index, total_weight),
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, "
+        "Tensor total_weight)", node=f"{node}BackwardBackward0",
+        grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
+            grad, target, weight, reduction, ignore_index)[0],
+        self=lambda f, grad: f.zeros_like(grad),
+    )  # fmt: skip
+    return run
+
+
+nll, nll2d = _nll("nll_loss", "NllLoss"), _nll("nll_loss2d", "NllLoss2D")
+multi_margin = operation(
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
+    self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
+        grad, self, target, p, margin, weight, reduction),
+)  # fmt: skip
+operation(
+    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight, "
+    "int reduction)", node="NotImplemented",
+    grad_output=refuse("multi_margin_loss_backward"), self=refuse("multi_margin_loss_backward"),
+)  # fmt: skip
+multilabel_margin = operation(
+    "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
+    node="MultilabelMarginLossBackward0", nondifferentiable=("is_target",),
+    self=lambda f, grad, self, target, reduction, is_target: f.multilabel_margin_loss_backward(
+        grad, self, target, reduction, is_target),
+)  # fmt: skip
+operation(
+    "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
+    node="NotImplemented",
+    grad_output=refuse("multilabel_margin_loss_backward"), self=refuse("multilabel_margin_loss_backward"),
+)  # fmt: skip
+ctc = operation(
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
+    "(Tensor neg_log_likelihood, Tensor log_alpha)", node="CtcLossBackward0", nondifferentiable=("log_alpha",),
+    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: f._ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity),
+)  # fmt: skip
+operation(
+    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
+    "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)", node="NotImplemented",
+    grad_output=refuse("_ctc_loss_backward"), log_probs=refuse("_ctc_loss_backward"),
+    neg_log_likelihood=refuse("_ctc_loss_backward"),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- negative log likelihood
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    classes = input._raw.shape[0 if input.ndim == 1 else 1]
+    if input.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
+        )
+    if target._raw.dtype.kind not in "iu":
+        from .._core.dtypes import cpp_name
+
+        kind = cpp_name(target._raw.dtype).replace("double", "Double").replace("float", "Float")
+        raise RuntimeError(f"expected scalar type Long but found {kind}")
+    if weight is not None and weight._raw.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
+            f"{list(weight._raw.shape)}"
+        )
+
+
+def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+    """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
+    if input.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    if input.ndim != 1 and target.ndim == 0:
+        raise ValueError(f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size (0).")
+    _check_classes(input, target, weight)
+    if input.ndim in (1, 2):
+        if input.ndim == 2 and target.ndim != 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        found: Tensor = nll(input, target, weight, reduction, ignore_index)[0]
+        return found
+    shape, wanted = input._raw.shape, (input._raw.shape[0], *input._raw.shape[2:])
+    if target._raw.shape[1:] != wanted[1:]:
+        if input.ndim == 4:
+            raise RuntimeError(
+                f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+                if target.ndim != 3 else
+                f"size mismatch (got input: {list(shape)}, target: {list(target._raw.shape)}"
+            )  # fmt: skip
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._raw.shape)}")
+    if input.ndim == 4:
+        found = nll2d(input, target, weight, reduction, ignore_index)[0]
+        return found
+    rows = math.prod(shape[2:])
+    flat = views.view if input._raw.flags.c_contiguous else views.reshape
+    pixels = flat(operations.contiguous(input), (shape[0], shape[1], 1, rows))
+    labels = views.reshape(target, (shape[0], 1, rows))
+    found = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
+    return views.view(found, wanted) if reduction == NONE else found
+
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+             reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """Minus the log probability that `input` (N, C, ...) gives to each target class."""
+    return _nll_any(input, target, weight, reduction_code(reduction_name(reduction, size_average, reduce)), ignore_index)
+
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                  ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+    """The cross entropy of logits (N, C, ...) and targets: class indices, or probabilities of the shape of `input`.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([2]))
+    tensor(1.3863)
+    """
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    d = 0 if input.ndim == 1 else 1
+    if target._raw.shape == input._raw.shape and target._raw.dtype.kind == "f":
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _soft_targets(input, target, weight, code, label_smoothing, d)
+    if target._raw.shape == input._raw.shape and input.ndim == 1 and input._raw.shape[0] != 1:
+        raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
+    scores = activations.log_softmax(input, d)
+    if label_smoothing == 0:
+        return _nll_any(scores, target, weight, code, ignore_index)
+    return _smoothed(scores, target, weight, code, ignore_index, label_smoothing, d)
+
+
+def _weight_beside(weight: Tensor, input: Tensor, d: int) -> Tensor:
+    shape = [1] * input.ndim
+    shape[d] = weight._raw.shape[0]
+    return views.view(weight, tuple(shape))
+
+
+def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, ignore_index: int, smoothing: float,
+              d: int) -> Tensor:  # fmt: skip
+    """A part of the loss for the target class, the rest for all classes alike."""
+    sharp = _nll_any(scores, target, weight, code, ignore_index)
+    weighted = scores if weight is None else arithmetic.mul(scores, _weight_beside(weight, scores, d))
+    ignored = target == ignore_index
+    even = operations.neg(reductions.sum(weighted, (d,))).masked_fill_(ignored, 0.0)
+    if code == SUM:
+        even = reductions.sum(even)
+    elif code == MEAN and weight is None:
+        even = reductions.mean(even.masked_select(~ignored))
+    elif code == MEAN and weight is not None:
+        kept = weight.gather(0, target.masked_select(~ignored).flatten())  # type: ignore[attr-defined]
+        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))
+    classes = scores._raw.shape[d]
+    return operations.mul_Scalar(sharp, 1 - smoothing) + operations.mul_Scalar(even, smoothing / classes)
+
+
+def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: int, smoothing: float, d: int) -> Tensor:
+    classes = input._raw.shape[d]
+    if weight is not None and weight._raw.shape != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+            f"of shape: {list(weight._raw.shape)}"
+        )
+    scores = activations.log_softmax(input, d)
+    if smoothing:
+        target = operations.add_Scalar(operations.mul_Scalar(target, 1 - smoothing), smoothing / classes)
+    products = arithmetic.mul(scores, target)
+    if weight is not None:
+        products = arithmetic.mul(products, _weight_beside(weight, scores, d))
+    if code == NONE:
+        found: Tensor = operations.neg(reductions.sum(products, (d,)))
+        return found
+    total = operations.neg(reductions.sum(products))
+    return total if code == SUM else operations.div_Scalar(total, input._raw.size / classes if classes else math.nan)
+
+
+# ---------------------------------------------------------------- margins
+
+
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """How far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    _check_margin("multi", input, target)
+    if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
+        raise RuntimeError(f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}")
+    return multi_margin(input, target, p, margin, weight, code)
+
+
+def _check_margin(kind: str, input: Tensor, target: Tensor) -> None:
+    shape = input._raw.shape
+    if not (len(shape) <= 2 and shape[-1:] != (0,)):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    wanted = (shape[:-1] if kind == "multi" else shape)
+    if target._raw.shape != wanted and not (len(shape) == 1 and target._raw.size == 1 and target.ndim < 2):
+        raise RuntimeError(f"inconsistent target size, expected {list(wanted)} but got {list(target._raw.shape)}")
+
+
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                           reduction: str = "mean") -> Tensor:  # fmt: skip
+    """How far other classes come closer to any target class than 1; targets end at the first -1."""
+    code = reduction_code(reduction_name(reduction, size_average, reduce))
+    shape = input._raw.shape
+    if not (len(shape) <= 2 and shape[-1:] != (0,)):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    if target._raw.shape != shape and not (input._raw.size == target._raw.size == 1):
+        raise RuntimeError(f"inconsistent target size: {list(target._raw.shape)} for input of size: {list(shape)}")
+    found: Tensor = multilabel_margin(input, target, code)[0]
+    return found
+
+
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
+                                reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The binary cross entropy of logits and labels, averaged over the classes."""
+    name = reduction_name(reduction, size_average, reduce)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = losses if weight is None else losses * weight
+    each = reductions.sum(losses, (input.ndim - 1,)) / input._raw.shape[-1]
+    return reduced(each, name)
+
+
+# ---------------------------------------------------------------- sequences
+
+
+def _lengths(x: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in (x._raw.reshape(-1).tolist() if isinstance(x, Tensor) else x))
+
+
+@composite(method=False)
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: Any = "mean",
+             zero_infinity: bool = False) -> Tensor:  # fmt: skip
+    """Connectionist temporal classification: log probabilities (T, N, C), label sequences (N, S) or in one row."""
+    code = reduction_code(reduction) if isinstance(reduction, str) else reduction
+    ends, lengths = _lengths(input_lengths), _lengths(target_lengths)
+    single = log_probs.ndim == 2
+    batch = views.unsqueeze_op(log_probs, 1) if single else log_probs
+    _check_ctc(batch, targets, ends, lengths, blank)
+    losses = ctc(batch, targets, ends, lengths, blank, zero_infinity)[0]
+    if zero_infinity:
+        infinite = losses == math.inf
+        losses = operations.where(infinite, operations.zeros_like(losses.detach()), losses)
+    if code == MEAN:
+        from .creation import tensor
+
+        counts = tensor([max(n, 1) for n in lengths], dtype=losses.dtype)
+        return reductions.mean(arithmetic.true_divide(losses, counts))
+    if code == SUM:
+        return reductions.sum(losses)
+    return views.squeeze_dim(losses, 0) if single else losses
+
+
+def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) -> None:
+    t, n, c = a._raw.shape
+    if not 0 <= blank < c:
+        raise RuntimeError("blank must be in label range")
+    if len(ends) != n:
+        raise RuntimeError("input_lengths must be of size batch_size")
+    if len(lengths) != n:
+        raise RuntimeError("target_lengths must be of size batch_size")
+    for end in ends:
+        if not 0 <= end <= t:
+            raise RuntimeError(
+                f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for ctc_loss_cpu)"
+            )
+    if any(m < 0 for m in lengths):
+        raise RuntimeError("target_lengths must be non-negative")
+    if (targets.ndim == 1 and sum(lengths) > targets._raw.size) or (targets.ndim == 2 and targets._raw.shape[0] != n):
+        raise RuntimeError(
+            f"Expected tensor to have size {sum(lengths) if targets.ndim == 1 else n} at dimension 0, but got size "
+            f"{targets._raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
+        )
+
+
+# ---------------------------------------------------------------- a linear layer and its cross entropy
+
+
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
+    """The cross entropy of a linear layer's results; `linear_weight` is (C, ..., in) for losses of more dimensions.
+
+    RuntimeError for shapes that do not go together. Only `options=None`, the composition of operations, is there.
+    """
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy with options is not available in autograph's engine yet")
+    _check_layer(input, linear_weight, linear_bias)
+    features, inner = linear_weight._raw.shape[:-1], linear_weight._raw.shape[-1]
+    if ignore_index is not None and target._raw.dtype.kind == "f":
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)  # type: ignore[attr-defined]
+    bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()  # type: ignore[attr-defined]
+    if inner != input._raw.shape[-1]:
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and {inner}, "
+            "respectively"
+        )
+    scores = linear(input, rows, bias).unflatten(-1, features)  # type: ignore[attr-defined]
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
+    features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
+    if len(features) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {list(weight._raw.shape)} requires batched input, [N, {inner}], "
+            f"got unbatched input with shape {list(input._raw.shape)}"
+        )
+    if bias is not None and bias._raw.shape != features:
+        raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")

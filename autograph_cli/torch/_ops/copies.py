@@ -1,0 +1,315 @@
+"""What views do, in memory of its own (`view_copy`); views changed in place; and values put where a view would look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import dims
+from .._core.operation import Operation, operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from .._core.views import bump, check_inplace
+from . import arranging, complexes, joining, views
+
+# ---------------------------------------------------------------- windows that slide
+
+unfold_op = operation(
+    "unfold(Tensor self, int dimension, int size, int step)", lambda f, a, *window: f.windows(a, *window), view=True,
+    self=lambda f, grad, self_sizes, dimension, size, step: f.unfold_backward(grad, self_sizes, dimension, size, step),
+)  # fmt: skip
+unfold_backward = operation(
+    "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)", node="UnfoldBackwardBackward0",
+    grad_in=lambda f, grad, dim, size, step: f.windows(grad, dim, size, step),
+)  # fmt: skip
+operations.windows = unfold_op
+
+
+@composite(function=False)
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of `size` elements along a dimension, every `step`, as a new last dimension that shares memory."""
+    d = dims.wrap(dimension, input.ndim)
+    longest = input._raw.shape[d] if input.ndim else 1
+    if size > longest:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {longest} but size is {size}")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return unfold_op(input, d, size, step)
+
+
+# ---------------------------------------------------------------- copies
+
+
+def _copier(run: Any) -> Callable[..., Any]:
+    """The operation that does what a view does, in memory of its own."""
+    view: Operation = run.op
+    kernel = view.kernel_function  # type: ignore[attr-defined]
+
+    def copy(f: Any, a: Any, *arguments: Any) -> Any:
+        found = kernel(f.xp.asarray(a), *arguments)
+        return [x.copy("C") for x in found] if view.multiple else found.copy("C")[()]
+
+    overload = f".{view.schema.overload}" if view.schema.overload else ""
+    parameters = ", ".join(f"{p.type} {p.name}" for p in view.schema.parameters)
+    return operation(
+        f"{view.name}_copy{overload}({parameters})", copy, node=f"{view.node.__name__}_copy", list_result=view.list_result,
+        **{name: d.formula for d in view.derivatives for name in d.inputs},
+    )  # fmt: skip
+
+
+Chosen = tuple[Any, ...]
+wrap_all = dims.wrap_all
+
+
+def _squeeze(x: Tensor, dim: Any = None) -> Chosen:
+    if dim is None:
+        return views.squeeze_all, x
+    if isinstance(dim, int):
+        return views.squeeze_dim, x, dims.wrap(dim, x.ndim)
+    return views.squeeze_dims, x, dims.wrap_all(dim, x.ndim)
+
+
+def _slice(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Chosen:
+    d = dims.wrap(dim, x.ndim)
+    lo, hi, _ = slice(start, end, step).indices(x._raw.shape[d])
+    return views.slice_op, x, d, lo, max(lo, hi), step
+
+
+def _select(x: Tensor, dim: int, index: int) -> Chosen:
+    d = dims.wrap(dim, x.ndim)
+    return views.select_op, x, d, index % x._raw.shape[d]
+
+
+def _split_copies(x: Tensor, sizes: Any, dim: int = 0) -> Chosen:
+    return joining.split_with_sizes, x, tuple(sizes), dims.wrap(dim, x.ndim)
+
+
+_CHOICES: dict[str, Callable[..., Chosen]] = {
+    "alias": lambda x: (views.alias, x),
+    "view": lambda x, *size: (views.view_op, x, dims.infer(dims.sizes(size), x._raw.size)),
+    "expand": lambda x, *size, implicit=False: (views.expand_op, x, views.expanded(x, dims.sizes(size))),
+    "permute": lambda x, dims: (views.permute_op, x, wrap_all(dims, x.ndim)),
+    "t": lambda x: (views.t_op, views.at_most_matrix("t", x)),
+    "transpose": lambda x, dim0, dim1: (views.transpose_op, x, dims.wrap(dim0, x.ndim), dims.wrap(dim1, x.ndim)),
+    "unsqueeze": lambda x, dim: (views.unsqueeze_op, x, dims.wrap(dim, x.ndim + 1)),
+    "squeeze": _squeeze,
+    "select": _select,
+    "slice": _slice,
+    "as_strided": lambda x, size, stride, storage_offset=None: (
+        views.as_strided_op, x, tuple(size), tuple(stride), storage_offset),
+    "unbind": lambda x, dim=0: (joining.unbind_op, x, joining.unbind_dim(x, dim)),
+    "split": lambda x, split_size, dim=0: (joining.split_op, x, split_size, dims.wrap(dim, x.ndim)),
+    "split_with_sizes": _split_copies,
+    "unfold": lambda x, dimension, size, step: (unfold_op, x, dims.wrap(dimension, x.ndim), size, step),
+    "view_as_real": lambda x: (complexes.view_as_real_op, x),
+    "view_as_complex": lambda x: (complexes.view_as_complex_op, x),
+}  # fmt: skip
+"""How each function `<name>_copy` chooses the view to copy, and its arguments."""
+_COPIERS = {
+    run: _copier(run)
+    for run in (
+        views.alias, views.view_op, views.expand_op, views.permute_op, views.t_op, views.transpose_op, views.unsqueeze_op,
+        views.squeeze_all, views.squeeze_dim, views.squeeze_dims, views.select_op, views.slice_op, views.as_strided_op,
+        joining.unbind_op, joining.split_op, joining.split_with_sizes, unfold_op, complexes.view_as_real_op,
+        complexes.view_as_complex_op,
+    )
+}  # fmt: skip
+
+
+def _publish_copy(name: str, choose: Callable[..., Chosen]) -> None:
+    def run(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        chosen, *given = choose(input, *args, **kwargs)
+        return _COPIERS[chosen](*given)
+
+    run.__name__ = run.__qualname__ = f"{name}_copy"
+    run.__doc__ = f"`{name}` in memory of its own."
+    composite(method=False, out=True)(run)
+
+
+for _name, _choose in _CHOICES.items():
+    _publish_copy(_name, _choose)
+
+
+@composite(method=False, out=True, name="diagonal_copy")
+def diagonal_copied(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """`diagonal` in memory of its own."""
+    return arranging.diagonal_copy(input, offset, *views.plane(dim1, dim2, input.ndim))
+
+
+@composite(out=True)
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`narrow` in memory of its own."""
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    d = dims.wrap(dim, input.ndim)
+    first = views.check_narrow(input, d, start, length)
+    return narrow_copy_op(input, d, first, length)
+
+
+narrow_copy_op = operation(
+    "narrow_copy(Tensor self, int dim, int start, int length)",
+    lambda f, a, dim, start, length: f.slice(a, dim, start, start + length, 1).copy(),
+    self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(grad, self_sizes, dim, start, start + length, 1),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- values put where a view would look
+
+
+slice_scatter_op = operation(
+    "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
+    self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
+        grad, f.zeros_of(src_sizes, grad), dim, start, end, step),
+    src=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
+)  # fmt: skip
+select_scatter_op = operation(
+    "select_scatter(Tensor self, Tensor src, int dim, int index)",
+    self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
+    src=lambda f, grad, dim, index: f.select(grad, dim, index),
+)
+diagonal_scatter_op = operation(
+    "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
+    self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
+        grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2),
+    src=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
+)  # fmt: skip
+as_strided_scatter_op = operation(
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
+    self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
+        grad, f.zeros_of(src_sizes, grad), size, stride, offset),
+    src=lambda f, grad, size, stride, offset: f.as_strided(f.contiguous(grad), size, stride, offset),
+)  # fmt: skip
+
+
+@composite(out=True)
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """`input` with `src` in the place of a slice."""
+    return slice_scatter_op(input, src, *_slice(input, dim, start, end, step)[2:])
+
+
+@composite(out=True)
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """`input` with `src` in the place of what `select` sees."""
+    return select_scatter_op(input, src, *_select(input, dim, index)[2:])
+
+
+@composite(out=True)
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """`input` with `src` on a diagonal."""
+    return diagonal_scatter_op(input, src, offset, *views.plane(dim1, dim2, input.ndim))
+
+
+@composite(out=True)
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """`input` with `src` in the place of what `as_strided` sees."""
+    return as_strided_scatter_op(input, src, tuple(size), tuple(stride), storage_offset)
+
+
+# ---------------------------------------------------------------- views changed in place
+
+
+def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any]) -> Any:
+    return operation(schema, lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments), node=node, self=formula)
+
+
+_t = _turned("t_(Tensor self)", "t", "TBackward1", lambda f, grad: f.t(grad))
+_transpose = _turned(
+    "transpose_(Tensor self, int dim0, int dim1)", "transpose", "TransposeBackward1",
+    lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
+)  # fmt: skip
+_unsqueeze = _turned(
+    "unsqueeze_(Tensor self, int dim)", "unsqueeze", "UnsqueezeBackward1", lambda f, grad, dim: f.squeeze_dim(grad, dim)
+)
+_squeeze_all = _turned(
+    "squeeze_(Tensor self)", "squeeze", "SqueezeBackward3", lambda f, grad, self_sizes: views.unsqueeze_to(f, grad, None, self_sizes)
+)
+_squeeze_dims = _turned(
+    "squeeze_.dims(Tensor self, int[] dim)", "squeeze_dims", "SqueezeBackward5",
+    lambda f, grad, dim, self_sizes: views.unsqueeze_to(f, grad, dim, self_sizes),
+)  # fmt: skip
+
+
+def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
+    """Give a tensor another shape in place: its memory stays, what sees it changes."""
+    check_inplace(tensor)
+    if tensor._base is not None and tensor.requires_grad:
+        raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
+    made = run(tensor, *arguments)
+    tensor._raw = made._raw
+    if made._edge is not None:
+        tensor._edge = made._edge
+    bump(tensor)
+    return tensor
+
+
+@composite(function=False, name="t_")
+def t_(self: Tensor) -> Tensor:
+    """`t` in place."""
+    return turn(views.at_most_matrix("t_", self), _t)
+
+
+@composite(function=False, name="transpose_", aliases=("swapaxes_", "swapdims_"))
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose` in place."""
+    return turn(self, _transpose, dims.wrap(dim0, self.ndim), dims.wrap(dim1, self.ndim))
+
+
+@composite(function=False, name="unsqueeze_")
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """`unsqueeze` in place."""
+    return turn(self, _unsqueeze, dims.wrap(dim, self.ndim + 1))
+
+
+@composite(function=False, name="squeeze_")
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """`squeeze` in place."""
+    if dim is None:
+        return turn(self, _squeeze_all)
+    if isinstance(dim, int):
+        return turn(self, views.squeeze_in_place, dims.wrap(dim, self.ndim))
+    return turn(self, _squeeze_dims, dims.wrap_all(dim, self.ndim))
+
+
+@composite(name="as_strided_")
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """`as_strided` in place."""
+    return turn(input, _restrided, tuple(size), tuple(stride), storage_offset)
+
+
+_restrided = operation(
+    "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)", "as_strided", node="AsStridedBackward1",
+    self=views.as_strided_op.op.derivatives[0].formula,
+)  # fmt: skip
+
+
+@composite(function=False, name="resize_")
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = dims.sizes(size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    self._raw = _resized(self._raw, shape)
+    bump(self)
+    return self
+
+
+def _resized(raw: Any, shape: tuple[int, ...]) -> Any:
+    flat = np.ascontiguousarray(raw).reshape(-1) if raw.ndim else np.reshape(raw, (1,))
+    count = math.prod(shape)
+    if count > flat.size:
+        flat = np.concatenate([flat, np.empty(count - flat.size, raw.dtype)])
+    return flat[:count].reshape(shape)
+
+
+@composite(function=True, name="resize_as_")
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    return resize_(self, the_template._raw.shape)

@@ -1,0 +1,221 @@
+"""Counting: unique elements, histograms, bins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from .arithmetic import no_derivative
+from .reductions import wrapped_dims
+from .results import named_result
+
+count_nonzero_op = operation(
+    "count_nonzero(Tensor self, int[] dim)",
+    lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=dim or None)).astype("int64")[()],
+)
+
+
+@composite()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not 0, in all or over `dim`."""
+    return count_nonzero_op(input, () if dim is None else wrapped_dims(dim, input))
+
+
+# ---------------------------------------------------------------- unique elements
+
+
+def _unique(f: Any, a: Any, dim: Any) -> Any:
+    values, inverse, counts = f.xp.unique(a, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    inverse = inverse.reshape(a.shape if dim is None else (-1,))
+    return values, inverse.astype("int64"), counts.astype("int64")
+
+
+def _consecutive(f: Any, a: Any, dim: Any) -> Any:
+    rows = a.reshape(-1, 1) if dim is None else f.xp.moveaxis(a, dim, 0).reshape(a.shape[dim], -1)
+    starts = f.xp.ones(len(rows), bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    first = f.xp.flatnonzero(starts)
+    inverse = f.xp.cumsum(starts) - 1
+    values = a.reshape(-1)[first] if dim is None else f.xp.take(a, first, axis=dim)
+    counts = f.xp.diff(f.xp.append(first, len(rows)))
+    return values, inverse.reshape(a.shape if dim is None else (-1,)).astype("int64"), counts.astype("int64")
+
+
+def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
+    return operation(
+        f"{schema} -> (Tensor output, Tensor inverse_indices, Tensor counts)", kernel, node=node,
+        nondifferentiable=("inverse_indices", "counts"), self=no_derivative(name),
+    )  # fmt: skip
+
+
+unique_op = _three("_unique2(Tensor self, int? dim=None)", _unique, "Unique2Backward0", "_unique2")
+unique_dim = _three("unique_dim(Tensor self, int? dim=None)", _unique, "UniqueDimBackward0", "unique_dim")
+consecutive_op = _three(
+    "unique_consecutive(Tensor self, int? dim=None)", _consecutive, "UniqueConsecutiveBackward0", "unique_consecutive"
+)
+
+
+def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    chosen = [found[0], *([found[1]] if return_inverse else []), *([found[2]] if return_counts else [])]
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+@composite()
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The different elements in order (or slices along `dim`); on request where each went, and how many there were.
+
+    >>> from autograph_cli import torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    if dim is None:
+        return _wanted(unique_op(input, None), return_inverse, return_counts)
+    d = dims.wrap(dim, input.ndim)
+    _check_slices(input, d)
+    return _wanted(unique_dim(input, d), return_inverse, return_counts)
+
+
+def _check_slices(input: Tensor, dim: int) -> None:
+    shape = input._raw.shape
+    zeros = [i for i, n in enumerate(shape) if n == 0]
+    if shape and shape[dim] == 0 and len(zeros) != 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    if shape and shape[dim] and zeros:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """`unique`, of equal neighbours only."""
+    d = None if dim is None else dims.wrap(dim, input.ndim)
+    return _wanted(consecutive_op(input, d), return_inverse, return_counts)
+
+
+# ---------------------------------------------------------------- histograms
+
+
+def _bincount(f: Any, a: Any, weights: Any, minlength: int) -> Any:
+    if weights is None:
+        return f.xp.bincount(a, minlength=minlength).astype("int64")
+    found = f.xp.bincount(a, weights, minlength)
+    return found.astype(weights.dtype if weights.dtype.kind == "f" else "float64")
+
+
+bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minlength=0)", _bincount)
+
+
+@composite()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
+    raw = input._raw
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if raw.ndim != 1 or raw.dtype.kind not in "iu" or (raw.size and raw.min() < 0):
+        if raw.dtype.kind not in "biu":
+            raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._raw.shape != raw.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    return bincount_op(input, weights, minlength)
+
+
+def _range(a: Any, low: float, high: float) -> tuple[float, float]:
+    if low == high and a.size:
+        low, high = float(a.min()), float(a.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    return low, high
+
+
+def _histc(f: Any, a: Any, bins: int, low: float, high: float) -> Any:
+    low, high = _range(a, low, high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    return f.xp.histogram(a, bins, (low, high))[0].astype(a.dtype)
+
+
+histc_op = operation(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", _histc, node="HistcBackward0", self=no_derivative("histc")
+)
+
+
+@composite(out=True)
+def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    """How many elements fall into each of `bins` equal parts from `min` to `max`."""
+    if input._raw.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"histc\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    return histc_op(input, bins, float(min), float(max))
+
+
+def _edges(a: Any, bins: Any, limits: Any) -> Any:
+    """The bounds of the bins of one column."""
+    if not isinstance(bins, int):
+        return bins._raw
+    low, high = _range(a, 0.0, 0.0) if limits is None else limits
+    if low > high:
+        raise RuntimeError("torch.histogramdd: dimension 0's rightmost edge is less than its leftmost edge")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, bins + 1, dtype=a.dtype)
+
+
+def _histogram(rows: Any, bins: Any, limits: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
+    """Counts of the rows of a matrix, and the edges of each column."""
+    pairs = [None] * rows.shape[1] if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
+    edges = [_edges(rows[:, i], b, pairs[i]) for i, b in enumerate(bins)]
+    found = np.histogramdd(rows, edges, density=density, weights=weight)[0]
+    return found.astype(rows.dtype), edges
+
+
+def _check_rows(name: str, input: Tensor, weight: Tensor | None) -> None:
+    if input._raw.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    if weight is not None and weight._raw.dtype != input._raw.dtype:
+        raise RuntimeError(f"torch.{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+
+
+_histogram_result = named_result("histogram", "hist", "bin_edges")
+_histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
+
+
+@composite(out=True)
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """How many elements fall into each bin, and the edges of the bins."""
+    _check_rows("histogram", input, weight)
+    if isinstance(bins, Tensor) and bins._raw.dtype != input._raw.dtype:
+        raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype")
+    rows = input._raw.reshape(-1, 1)
+    hist, edges = _histogram(rows, [bins], range, None if weight is None else weight._raw.reshape(-1), density)
+    return _histogram_result(make(hist), make(np.array(edges[0])))
+
+
+@composite()
+def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """`histogram` of the rows of a matrix, with bins in each column."""
+    _check_rows("histogramdd", input, weight)
+    raw = input._raw
+    if raw.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    rows = raw.reshape(-1, raw.shape[-1])
+    each = [bins] * rows.shape[1] if isinstance(bins, int) else list(bins)
+    if len(each) != rows.shape[1]:
+        raise RuntimeError(
+            f"torch.histogramdd: expected {rows.shape[1]} sequences of bin edges for a {rows.shape[1]}-dimensional histogram but got "
+            f"{len(each)}"
+        )
+    hist, edges = _histogram(rows, each, range, None if weight is None else weight._raw.reshape(-1), density)
+    return _histogramdd_result(make(hist), tuple(make(np.array(e)) for e in edges))

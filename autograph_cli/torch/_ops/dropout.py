@@ -1,0 +1,180 @@
+"""Dropout: parts of the input set to 0 at random, with PyTorch's own stream of numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._core import generator
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from . import arithmetic, views
+from .random import in_memory_order, stream_of
+
+ALPHA = 1.7580993408473766
+"""The negative limit of `selu`, whose outputs alpha dropout keeps at mean 0 and variance 1."""
+
+native_dropout_op = operation(
+    "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
+    lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept), nondifferentiable=("result1",),
+    input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
+)  # fmt: skip
+
+
+def _chance(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
+    return input.mul_(noise) if inplace else arithmetic.mul(input, noise)  # type: ignore[attr-defined, no-any-return]
+
+
+def _noise_shape(input: Tensor, feature: bool) -> Any:
+    """Where the noise is drawn: for every element, or for every channel."""
+    raw = input._raw
+    if not feature:
+        return raw
+    if raw.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return np.empty((*raw.shape[:2], *[1] * (raw.ndim - 2)), raw.dtype)
+
+
+def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
+    if p == 0 or not train or input._raw.size == 0:
+        return input
+    shape = _noise_shape(input, feature)
+    if p == 1:
+        return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
+    draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
+    return _times(input, make(in_memory_order(draw, shape)[()]), inplace)
+
+
+def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
+    if p == 0 or not train or input._raw.size == 0:
+        return input
+    shape, kind = _noise_shape(input, feature), input._raw.dtype
+    if p == 1:
+        return _times(input, make(np.zeros((), kind)[()]), inplace)
+    draw = lambda size: generator.bernoulli(stream_of(None), size, kind, 1 - p)  # noqa: E731
+    kept = in_memory_order(draw, shape)
+    a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
+    shift = (kept - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p)
+    product = _times(input, make((kept * kind.type(a))[()]), inplace)
+    return product.add_(make(shift[()])) if inplace else arithmetic.add(product, make(shift[()]))  # type: ignore[attr-defined, no-any-return]
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no probability.
+
+    >>> from autograph_cli import torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout(torch.ones(4))
+    tensor([2., 0., 0., 0.])
+    """
+    _chance(p)
+    return _drop(input, p, training, inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of (N, C, L) or (C, L)."""
+    _chance(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. "
+            "2D or 3D inputs)."
+        )
+    return _batched(input, 3, p, training, inplace)
+
+
+def _batched(input: Tensor, ndim: int, p: float, training: bool, inplace: bool) -> Tensor:
+    if input.ndim == ndim:
+        return _drop(input, p, training, inplace, True)
+    batch = views.unsqueeze_op(input, 0)
+    return views.squeeze_dim(_drop(batch, p, training, inplace, True), 0)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of (N, C, H, W)."""
+    _chance(p)
+    if input.ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
+            "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
+            "dimension (i.e. 3D or 4D inputs).", stacklevel=2,
+        )  # fmt: skip
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+            "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
+            "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout "
+            "behavior, please switch to using dropout1d instead.", stacklevel=2,
+        )  # fmt: skip
+    return _drop(input, p, training, inplace, True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    _chance(p)
+    if input.ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
+            "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
+            "dimension (i.e. 4D or 5D inputs).", stacklevel=2,
+        )  # fmt: skip
+        return _drop(input, p, training, inplace, True)
+    return _batched(input, 5, p, training, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`dropout` that keeps mean 0 and variance 1: dropped elements get the negative limit of `selu`."""
+    _chance(p)
+    return _drop_alpha(input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    _chance(p)
+    return _drop_alpha(input, p, training, inplace, True)
+
+
+@composite(method=False)
+def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]:
+    """The input after dropout, and which elements were kept."""
+    if input._raw.size == 0 or train is False:
+        return input, make(np.ones(input._raw.shape, bool)[()])
+    scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
+    kept = make(generator.bernoulli(stream_of(None), input._raw.shape, np.dtype(bool), 1 - p)[()])
+    found: tuple[Tensor, Tensor] = native_dropout_op(input, kept, scale)
+    return found
+
+
+def _publish() -> None:
+    """`torch.dropout(input, p, train)` and its relatives, in place too."""
+    from .._core.registry import functions
+
+    for name, run in {"dropout": (_drop, False), "feature_dropout": (_drop, True), "alpha_dropout": (_drop_alpha, False),
+                      "feature_alpha_dropout": (_drop_alpha, True)}.items():  # fmt: skip
+        for changed in (False, True):
+            functions[name + "_" * changed] = _named(name, *run, changed)
+
+
+def _named(name: str, drop: Any, feature: bool, inplace: bool) -> Any:
+    def run(input: Tensor, p: float, train: bool) -> Tensor:
+        if p < 0 or p > 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+        found: Tensor = drop(input, p, train, inplace, feature)
+        return found
+
+    run.__name__ = run.__qualname__ = name + "_" * inplace
+    return run
+
+
+_publish()

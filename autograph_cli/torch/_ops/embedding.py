@@ -1,0 +1,200 @@
+"""Lookups in a table of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from .._core.views import bump
+from . import views
+
+embedding_op = operation(
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq: f.embedding_dense_backward(
+        grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
+)  # fmt: skip
+operation(
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
+    grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
+)
+
+
+def rows_again(f: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
+    """The rows of `grad` at `indices`; zeros for the padding."""
+    rows = f.index_select(grad, 0, f.reshape(indices, (-1,)))
+    if padding_idx >= 0:
+        mask = f.eq(f.reshape(indices, (-1, 1)), f.full_like_number(indices, padding_idx))
+        rows = f.masked_fill_Scalar(rows, mask, 0)
+    return f.view(rows, (*indices.shape, rows.shape[1]))
+
+
+def no_second(name: str) -> Any:
+    """The formula of a backward that PyTorch does not differentiate, with its own kind of error."""
+
+    def formula(f: Any, grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return formula
+
+
+bag_op = operation(
+    "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, "
+    "Tensor? per_sample_weights, bool include_last_offset, int padding_idx) -> "
+    "(Tensor result, Tensor offset2bag, Tensor bag_size, Tensor max_indices)", node="EmbeddingBagBackward0",
+    nondifferentiable=("offset2bag", "bag_size", "max_indices"),
+    weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode,
+    per_sample_weights, padding_idx: f._embedding_bag_backward(
+        grad, indices, offset2bag, bag_size, max_indices, weight_sizes[0], scale_grad_by_freq, mode, per_sample_weights,
+        padding_idx),
+    per_sample_weights=lambda f, grad, weight, indices, offset2bag, padding_idx: f._embedding_bag_per_sample(
+        grad, weight, indices, offset2bag, padding_idx),
+)  # fmt: skip
+operation(
+    "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
+    "int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
+    node="EmbeddingBagBackwardBackward0",
+    grad_output=no_second("_embedding_bag_backward"), per_sample_weights=no_second("_embedding_bag_backward"),
+)  # fmt: skip
+operation(
+    "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
+    node="EmbeddingBagPerSampleWeightsBackwardBackward0",
+    grad_output=no_second("_embedding_bag_per_sample_weights_backward"),
+    weight=no_second("_embedding_bag_per_sample_weights_backward"),
+)
+one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
+
+
+def _padding(padding_idx: int | None, rows: int) -> int:
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+def _dense(sparse: bool, name: str) -> None:
+    if sparse:
+        raise NotImplementedError(f"{name} with sparse=True is not available in autograph's engine yet")
+
+
+def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that are looked up, and longer than `max_norm`, down to it, in place."""
+    import numpy as np
+
+    rows = np.unique(indices._raw)
+    sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
+    long = sizes > max_norm
+    weight._raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._raw.dtype)
+    bump(weight)
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+              scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
+    """The rows of `weight` (V, D) at indices `input`; the row `padding_idx` gets no gradient.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.eye(2))
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    _dense(sparse, "embedding")
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices("embedding", input)
+    padding = _padding(padding_idx, weight._raw.shape[0])
+    if max_norm is not None:
+        renorm(weight, input, max_norm, norm_type)
+    return embedding_op(weight, input, padding, scale_grad_by_freq, False)
+
+
+def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:
+    if indices._raw.dtype.name not in ("int64", "int32"):
+        from .._core.dtypes import cpp_name
+
+        kind = cpp_name(indices._raw.dtype)
+        kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
+        raise RuntimeError(
+            f"Expected tensor for {shown} to have one of the following scalar types: Long, Int; but got torch.{kind}Tensor "
+            f"instead (while checking arguments for {name})"
+        )
+
+
+@composite(function=True, method=False, name="embedding")
+def embedding_(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+               sparse: bool = False) -> Tensor:  # fmt: skip
+    """`nn.functional.embedding` with the table first."""
+    return embedding(indices, weight, None if padding_idx < 0 else padding_idx, None, 2.0, scale_grad_by_freq, sparse)
+
+
+_BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+                  norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Tensor:  # fmt: skip
+    """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at `offsets`."""
+    from .ranges import arange
+
+    _dense(sparse, "embedding_bag")
+    if mode not in _BAG_MODES:
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights._raw.shape)}) is not None, then it must have the "
+            f"same shape as the input ({tuple(input._raw.shape)})"
+        )
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                f"However, found offsets of type {type(offsets)}"
+            )
+        bags, length = input._raw.shape
+        offsets = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
+        input = views.reshape(input, (bags * length,))
+        if per_sample_weights is not None:
+            per_sample_weights = views.reshape(per_sample_weights, (bags * length,))
+    elif input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    elif offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    elif offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if include_last_offset and offsets._raw.size == 0:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if offsets._raw.size and offsets._raw[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                           f"However, got {offsets._raw[0]}")  # fmt: skip
+    if max_norm is not None:
+        renorm(weight, input, max_norm, norm_type)
+    padding = -1 if padding_idx is None else _padding(padding_idx, weight._raw.shape[0])
+    found: Tensor = bag_op(
+        weight, input, offsets, scale_grad_by_freq, _BAG_MODES[mode], False, per_sample_weights, include_last_offset, padding,
+    )[0]  # fmt: skip
+    return found
+
+
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or given."""
+    raw = input._raw
+    if raw.dtype.name != "int64":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if raw.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if raw.size and raw.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(raw.max()) + 1
+    if raw.size and int(raw.max()) >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return one_hot_op(input, num_classes)
+
+

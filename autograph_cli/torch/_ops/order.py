@@ -1,0 +1,360 @@
+"""What order tells: medians, modes, quantiles, running extremes, unique elements, places in a sorted row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.general import wrap_number
+from .._core.operation import operation
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from . import arithmetic, views
+from .reductions import put_back, share_evenly
+from .results import named_result
+
+
+def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None) -> Any:
+    """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
+    return operation(
+        f"{schema} -> (Tensor values, Tensor indices)", kernel, node=node, nondifferentiable=("indices",),
+        self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
+    )  # fmt: skip
+
+
+def _chosen(f: Any, a: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """Values and indices at `places`, which has length 1 along `dim`."""
+    if a.ndim == 0:
+        return a, f.xp.zeros((), "int64")[()]
+    values = f.xp.take_along_axis(a, places, dim)
+    return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+
+
+def _order(f: Any, a: Any, dim: int) -> Any:
+    return f.xp.argsort(a, axis=dim, kind="stable").astype("int64")
+
+
+def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
+    if a.ndim == 0:
+        return _chosen(f, a, None, dim, keepdim)
+    order = _order(f, a, dim)
+    places = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+    if a.dtype.kind in "fV":
+        missing = f.isnan(a)
+        first = f.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
+        places = f.xp.where(missing.any(axis=dim, keepdims=True), first, places)
+    return _chosen(f, a, places, dim, keepdim)
+
+
+def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
+    if a.ndim == 0 or a.dtype.kind in "biu":
+        return _median(f, a, dim, keepdim)
+    known = f.xp.sum(~f.isnan(a), axis=dim, keepdims=True)
+    middle = f.xp.maximum((known - 1) // 2, 0)
+    return _chosen(f, a, f.xp.take_along_axis(_order(f, a, dim), middle, dim), dim, keepdim)
+
+
+def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
+    def run(f: Any, a: Any) -> Any:
+        if a.size == 0:
+            return f.xp.full((), np.nan, a.dtype)[()]
+        return along(f, a.reshape(-1), 0, False)[0]
+
+    return run
+
+
+def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
+    """The smallest of the most frequent values, at its last place."""
+    if a.ndim == 0:
+        return _chosen(f, a, None, dim, keepdim)
+    order = f.xp.moveaxis(_order(f, a, dim), dim, -1)
+    ordered = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
+    n = ordered.shape[-1]
+    number = f.xp.arange(n)
+    starts = f.xp.ones(ordered.shape, bool)
+    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
+    last = f.xp.argmax(run, axis=-1, keepdims=True)
+    places = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
+    return _chosen(f, a, places, dim, keepdim)
+
+
+def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
+    return _chosen(f, a, None if a.ndim == 0 else f.slice(_order(f, a, dim), dim, k - 1, k, 1), dim, keepdim)
+
+
+median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")
+nanmedian_dim = _chooses("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", _nanmedian, "NanmedianBackward1")
+mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode)
+kthvalue_op = _chooses("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth)
+median_all = operation(
+    "median(Tensor self)", _whole(_median), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+)
+nanmedian_all = operation(
+    "nanmedian(Tensor self)", _whole(_nanmedian), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+)
+
+
+# ---------------------------------------------------------------- running extremes
+
+
+def _running(better: str) -> Callable[..., Any]:
+    def run(f: Any, a: Any, dim: int) -> Any:
+        if a.ndim == 0 or a.size == 0:
+            return a, f.xp.zeros(a.shape, "int64")[()]
+        extreme = getattr(f.xp, better).accumulate(a, axis=dim)
+        number = f.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
+        reached = (a == extreme) | (a != a)
+        return extreme, f.xp.maximum.accumulate(f.xp.where(reached, number, 0), axis=dim).astype("int64")
+
+    return run
+
+
+def _runs(name: str, ufunc: str) -> Any:
+    return operation(
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", _running(ufunc), nondifferentiable=("indices",),
+        self=lambda f, grad, self_sizes, indices, dim: f.scatter_add(f.zeros_of(self_sizes, grad), dim, indices, grad),
+    )  # fmt: skip
+
+
+cummax_op, cummin_op = _runs("cummax", "maximum"), _runs("cummin", "minimum")
+
+
+def _logcumsumexp_gradient(f: Any, grad: Any, x: Any, result: Any, dim: int) -> Any:
+    """Positive and negative gradients apart, since each is worked out as a logarithm."""
+    if grad.ndim == 0 or 0 in grad.shape:
+        return grad
+
+    def summed(logs: Any) -> Any:
+        back = f.flip(f.logcumsumexp(f.flip(f.sub(logs, result), (dim,)), dim), (dim,))
+        return f.exp(f.add(back, x))
+
+    if f.is_complex(grad):
+        return f.conj(summed(f.log(f.conj(grad))))
+    zero, none = f.zeros_like(grad), f.full_like_number(grad, float(np.finfo(_numpy(grad)).min))
+    logs = f.log(f.abs(grad))
+    return f.sub(summed(f.where(f.gt(grad, zero), logs, none)), summed(f.where(f.lt(grad, zero), logs, none)))
+
+
+def _numpy(x: Any) -> Any:
+    return x._raw.dtype if isinstance(x, Tensor) else x.dtype
+
+
+logcumsumexp_op = operation(
+    "logcumsumexp(Tensor self, int dim)", floating=True,
+    self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _along(name: str, x: Tensor, dim: int) -> int:
+    """A wrapped dimension that has elements."""
+    d = dims.wrap(dim, x.ndim)
+    if x.ndim and x._raw.shape[d] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return d
+
+
+_RESULTS = {name: named_result(name, "values", "indices") for name in ("median", "nanmedian", "mode", "kthvalue", "cummax", "cummin")}
+
+
+@composite(out=True)
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the middle elements; over `dim`, with its indices."""
+    if input._raw.dtype.kind == "c":
+        raise NotImplementedError(f"\"median_out\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    return median_all(input) if dim is None else _RESULTS["median"](*median_dim(input, _along("median", input, dim), keepdim))
+
+
+@composite(out=True)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """`median` of what is not nan."""
+    if dim is None:
+        return nanmedian_all(input)
+    return _RESULTS["nanmedian"](*nanmedian_dim(input, _along("nanmedian", input, dim), keepdim))
+
+
+@composite(out=True)
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent value along `dim`, and where it stood."""
+    return _RESULTS["mode"](*mode_op(input, _along("mode", input, dim), keepdim))
+
+
+@composite(out="apart")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The `k`-th smallest value along `dim` (from 1), and where it stood."""
+    d = _along("kthvalue", input, dim)
+    if not 1 <= k <= (input._raw.shape[d] if input.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(d))
+    return _RESULTS["kthvalue"](*kthvalue_op(input, k, d, keepdim))
+
+
+@composite(out=True)
+def cummax(input: Tensor, dim: int) -> Any:
+    """The largest element up to each one, and where it stood."""
+    return _RESULTS["cummax"](*cummax_op(input, dims.wrap(dim, input.ndim)))
+
+
+@composite(out=True)
+def cummin(input: Tensor, dim: int) -> Any:
+    """The smallest element up to each one, and where it stood."""
+    return _RESULTS["cummin"](*cummin_op(input, dims.wrap(dim, input.ndim)))
+
+
+@composite(out=True)
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithm of the sum of the exponentials up to each element."""
+    return logcumsumexp_op(input, dims.wrap(dim, input.ndim))
+
+
+@composite(out=True)
+def msort(input: Tensor) -> Tensor:
+    """`input` sorted along its first dimension."""
+    made: Tensor = input.sort(0)[0]
+    return made
+
+
+# ---------------------------------------------------------------- quantiles
+
+_MODES = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool) -> Tensor:
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+        q = make(x._raw.dtype.type(q))
+    _check_quantile(name, x, q, interpolation)
+    d = None if dim is None else dims.wrap(dim, x.ndim)
+    shape = _quantile_shape(x, q, d, keepdim)
+    if d is None:
+        ordered = x.flatten().sort()[0]
+    elif d == x.ndim - 1:
+        ordered = x.sort()[0]
+    else:
+        ordered = x.unsqueeze(-1).transpose(d, -1).sort()[0]
+    ordered = views.view(ordered, (*shape[q.ndim :], ordered._raw.shape[-1]))
+    ranks = _ranks(ordered, q, skip)
+    if interpolation in ("lower", "higher", "nearest"):
+        ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
+    below = ranks.to(dtypes.int64)
+    found = ordered.gather(-1, below)
+    if interpolation in ("linear", "midpoint"):
+        weights = ranks.detach() * 0 + 0.5 if interpolation == "midpoint" else ranks - below
+        found.lerp_(ordered.gather(-1, ranks.ceil().to(dtypes.int64)), weights)
+    made: Tensor = found.squeeze_(-1) if not q.ndim else found.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
+    return made
+
+
+def _check_quantile(name: str, x: Tensor, q: Tensor, interpolation: str) -> None:
+    if x._raw.size == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if q.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if x._raw.dtype not in (np.dtype("float32"), np.dtype("float64")):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if x._raw.dtype != q._raw.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if interpolation not in _MODES:
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if bool(((q._raw < 0) | (q._raw > 1)).any()):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+
+
+def _quantile_shape(x: Tensor, q: Tensor, dim: int | None, keepdim: bool) -> tuple[int, ...]:
+    sizes = list(x._raw.shape)
+    if dim is not None and sizes:
+        sizes[dim : dim + 1] = [1] if keepdim else []
+    else:
+        sizes = [1] * len(sizes) if keepdim else []
+    return (*((q._raw.size,) if q.ndim else ()), *sizes)
+
+
+def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
+    missing = ordered.detach().isnan()
+    if skip:
+        ranks: Tensor = q * (missing.logical_not().sum(-1, True) - 1)
+        return ranks.masked_fill(ranks < 0, 0)
+    last = ordered._raw.shape[-1] - 1
+    full, hidden = views.broadcast_tensors(arithmetic.mul_scalar(q, last), missing.any(-1, True))
+    made: Tensor = full.masked_fill(hidden, last)
+    return made
+
+
+@composite(out=True)
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The values below which the parts `q` of the elements lie."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, skip=False)
+
+
+@composite(out=True)
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """`quantile` of what is not nan."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip=True)
+
+
+# ---------------------------------------------------------------- places in a sorted row
+
+
+def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
+    row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    side: Any = "right" if right else "left"
+    if row.ndim == 1:
+        found = np.searchsorted(row, values, side)
+    else:
+        pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
+        found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
+    return np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
+
+
+def _side(name: str, right: bool, side: str | None) -> bool:
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left while right was True")
+    return right or side == "right"
+
+
+@composite(method=False, out=True)
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
+    name = "torch.searchsorted"
+    values = input if isinstance(input, Tensor) else wrap_number(input, sorted_sequence)
+    row, wanted = sorted_sequence._raw, values._raw
+    if row.ndim == 0:
+        raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if row.ndim > 1 and (not wanted.ndim or row.shape[:-1] != wanted.shape[:-1]):
+        raise RuntimeError(
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+            f"tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor {list(wanted.shape)}"
+        )
+    if sorter is not None:
+        _check_sorter(name, row, sorter._raw)
+    return make(_places(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
+
+
+def _check_sorter(name: str, row: Any, sorter: Any) -> None:
+    if row.shape != sorter.shape:
+        raise RuntimeError(
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got sorter "
+            f"tensor {list(sorter.shape)}"
+        )
+    if sorter.dtype != np.int64:
+        raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.cpp_name(sorter.dtype)}")
+    if sorter.size and (sorter.min() < 0 or sorter.max() >= row.shape[-1]):
+        raise RuntimeError(f"{name}(): sorter index out of range")
+
+
+@composite(method=False, out=True)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    values = input if isinstance(input, Tensor) else wrap_number(input, boundaries)
+    return make(_places(boundaries._raw, values._raw, right, None, out_int32))

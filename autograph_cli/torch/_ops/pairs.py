@@ -1,0 +1,281 @@
+"""Functions of two or more tensors, element by element, beyond arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.operation import operation
+from .._core.registry import composite, dispatch, publish
+from .._core.state import S
+from .._core.tensor import Tensor
+from .._core.views import run_inplace
+from . import arithmetic
+from .results import named_result
+
+
+def floats(*raws: Any) -> tuple[Any, ...]:
+    """Integers and booleans as the default dtype."""
+    return tuple(x.astype(S.default_dtype) if x.dtype.kind in "biu" else x for x in raws)
+
+
+def refuse(kernel: str, raw: Any, kinds: str) -> None:
+    """Raise PyTorch's error where a kernel does not know dtypes of these NumPy kinds."""
+    if raw.dtype.kind in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
+
+
+def _only_integers(name: str) -> Any:
+    def run(f: Any, a: Any, b: Any) -> Any:
+        refuse(name, a, "bfcV")
+        return getattr(f.xp, name.removesuffix("_cpu"))(a, b)
+
+    return run
+
+
+copysign_tensor = operation(
+    "copysign.Tensor(Tensor self, Tensor other)", lambda f, a, b: f.xp.copysign(*floats(a, b)), promotes=True,
+    node="CopysignBackward0",
+    self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
+        f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
+    other=lambda f, grad, other: f.zeros_like(other),
+)  # fmt: skip
+copysign_scalar = operation(
+    "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.xp.copysign(*floats(a), float(other)),
+    node="CopysignBackward1",
+    self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
+        f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
+)  # fmt: skip
+fmax = operation(
+    "fmax(Tensor self, Tensor other)", promotes=True, strict=True,
+    self=lambda f, grad, self, other: f.masked_fill_Scalar(
+        grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0),
+    other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.ge(self, other), f.isnan(other)), 0),
+)  # fmt: skip
+fmin = operation(
+    "fmin(Tensor self, Tensor other)", promotes=True, strict=True,
+    self=lambda f, grad, self, other: f.masked_fill_Scalar(
+        grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0),
+    other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.le(self, other), f.isnan(other)), 0),
+)  # fmt: skip
+hypot = operation(
+    "hypot(Tensor self, Tensor other)", promotes=True, strict=True,
+    self=lambda f, grad, self, result: f.div(grad * self, result),
+    other=lambda f, grad, other, result: f.div(grad * other, result),
+)  # fmt: skip
+
+
+def _logaddexp(f: Any, a: Any, b: Any) -> Any:
+    if a.dtype.kind != "c":
+        return f.xp.logaddexp(a, b)
+    high, low = f.where(a.real >= b.real, a, b), f.where(a.real >= b.real, b, a)
+    return high + f.xp.log1p(f.xp.exp(low - high))
+
+
+logaddexp = operation(
+    "logaddexp(Tensor self, Tensor other)", _logaddexp, promotes=True, strict=True,
+    self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
+    other=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(self, other)), 1))),
+)  # fmt: skip
+logaddexp2 = operation(
+    "logaddexp2(Tensor self, Tensor other)", promotes=True, strict=True,
+    self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
+    other=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(self, other)), 1)),
+)  # fmt: skip
+nextafter = operation(
+    "nextafter(Tensor self, Tensor other)", promotes=True, strict=True,
+    self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
+    other=lambda f, grad, other: f.zeros_like(other),
+)  # fmt: skip
+gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
+lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
+heaviside_op = operation(
+    "heaviside(Tensor self, Tensor values)", lambda f, a, values: f.xp.heaviside(a, values).astype(a.dtype),
+    node="NotImplemented", self=arithmetic.no_derivative("heaviside"), values=arithmetic.no_derivative("heaviside"),
+)  # fmt: skip
+ldexp = operation(
+    "ldexp.Tensor(Tensor self, Tensor other)",
+    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(S.default_dtype)) * f.pow_Scalar(2.0, b), node="LdexpBackward0",
+    self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
+    other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
+)  # fmt: skip
+lerp_tensor = operation(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight)", lambda f, a, end, w: _lerp(f, a, end, w), node="LerpBackward1",
+    self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
+    end=lambda f, grad, weight: grad * f.conj(weight),
+    weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
+)  # fmt: skip
+
+
+def _lerp(f: Any, a: Any, end: Any, w: Any) -> Any:
+    near = f.xp.abs(w) < 0.5
+    return f.where(near, a + w * (end - a), end - (end - a) * (f.number(1, a) - w))
+
+
+def _between(f: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return f.le(x, high)
+    return f.ge(x, low) if high is None else f.logical_and(f.ge(x, low), f.le(x, high))
+
+
+def _kept(f: Any, mask: Any, grad: Any) -> Any:
+    return f.where(mask, grad, f.zero_beside(grad))
+
+
+def _bounds_gradients(f: Any, grad: Any, x: Any, low: Any, high: Any, mask: Any) -> tuple[Any, Any]:
+    """What was cut off at a bound goes to the bound; to the upper one where the bounds cross."""
+    if low is None or high is None:
+        at_low = None if low is None else _kept(f, f.lt(x, low), grad)
+        return at_low, None if high is None else _kept(f, f.gt(x, high), grad)
+    first = _kept(f, f.logical_and(f.lt(x, low), f.lt(low, high)), grad) if mask[0] else None
+    return first, _kept(f, f.logical_or(f.gt(x, high), f.lt(high, low)), grad) if mask[1] else None
+
+
+def _clamped(f: Any, a: Any, low: Any, high: Any) -> Any:
+    a = a if low is None else f.xp.maximum(a, low)
+    return a if high is None else f.xp.minimum(a, high)
+
+
+clamp_tensor = operation(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", _clamped, promotes=True, node="ClampBackward0",
+    self=lambda f, grad, self, min, max: _kept(f, _between(f, self, min, max), grad),
+    joint={("min", "max"): lambda f, grad, self, min, max, mask: _bounds_gradients(f, grad, self, min, max, mask)},
+)  # fmt: skip
+clamp_min_tensor = operation(
+    "clamp_min.Tensor(Tensor self, Tensor min)", lambda f, a, low: _clamped(f, a, low, None), promotes=True,
+    node="ClampMinBackward1",
+    self=lambda f, grad, self, min: _kept(f, f.ge(self, min), grad),
+    min=lambda f, grad, self, min: _kept(f, f.lt(self, min), grad),
+)  # fmt: skip
+clamp_max_tensor = operation(
+    "clamp_max.Tensor(Tensor self, Tensor max)", lambda f, a, high: _clamped(f, a, None, high), promotes=True,
+    node="ClampMaxBackward1",
+    self=lambda f, grad, self, max: _kept(f, f.le(self, max), grad),
+    max=lambda f, grad, self, max: _kept(f, f.gt(self, max), grad),
+)  # fmt: skip
+deg2rad = operation(
+    "deg2rad(Tensor self)", lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180), floating=True,
+    node="Deg2RadBackward0", self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
+)  # fmt: skip
+rad2deg = operation(
+    "rad2deg(Tensor self)", lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi), floating=True,
+    node="Rad2DegBackward0", self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
+)  # fmt: skip
+
+
+def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if a.dtype.kind in "biu":
+        return a.copy()
+    if a.dtype.kind == "c":
+        parts = [_nan_to_num(f, part, nan, posinf, neginf) for part in (a.real, a.imag)]
+        return parts[0] + parts[1] * a.dtype.type(1j)
+    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else dtypes.ml_dtypes.finfo(a.dtype)
+    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+    out = f.where(f.isnan(a), f.number(nan or 0, a), a)
+    out = f.where(out == np.inf, f.number(high, a), out)
+    return f.where(out == -np.inf, f.number(low, a), out)
+
+
+nan_to_num = operation(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", _nan_to_num,
+    self=lambda f, grad, self: grad * f.isfinite(self),
+)  # fmt: skip
+
+
+def _signbit(f: Any, a: Any) -> Any:
+    refuse("signbit_cpu", a, "c")
+    return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
+
+
+signbit = operation("signbit(Tensor self)", _signbit)
+
+
+def _frexp(f: Any, a: Any) -> Any:
+    if a.dtype.kind in "biuc":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = f.xp.frexp(a)
+    return mantissa, exponent.astype("int32")
+
+
+frexp_op = operation(
+    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", _frexp, node="FrexpBackward0",
+    nondifferentiable=("exponent",),
+    self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
+)  # fmt: skip
+conj_physically = operation(
+    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
+)
+publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
+publish(logaddexp, logaddexp2, fmax, fmin, signbit)
+
+
+@dispatch()
+def copysign(input: Tensor, other: Any) -> Any:
+    """The size of each element with the sign of another."""
+    return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar), input, other
+
+
+@composite(formula=True, out=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The conjugate in memory of its own; a real tensor itself."""
+    return conj_physically(input) if input._raw.dtype.kind == "c" else input
+
+
+@composite(name="conj_physical_")
+def conj_physical_(input: Tensor) -> Tensor:
+    """`conj_physical` in place."""
+    return run_inplace(conj_physically.op, (input,)) if input._raw.dtype.kind == "c" else input
+
+
+@dispatch()
+def heaviside(input: Tensor, values: Tensor) -> Any:
+    """0 below zero, 1 above, `values` at zero."""
+    if input._raw.dtype.kind == "c" or values._raw.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if input._raw.dtype != values._raw.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return heaviside_op, input, values
+
+
+@dispatch(method=True)
+def ldexp_(input: Tensor, other: Tensor) -> Any:
+    """input * 2**other."""
+    return ldexp, input, other
+
+
+@composite(out=True)
+def frexp(input: Tensor) -> Any:
+    """Each number as a mantissa in [0.5, 1) and a power of 2."""
+    return _frexp_result(*frexp_op(input))
+
+
+def _power_operands(input: Any, exponent: Any) -> tuple[Any, Any]:
+    complexes = any(x._raw.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent))
+    wide = dtypes.complex128 if complexes else dtypes.float64
+    return tuple(x.to(wide) if isinstance(x, Tensor) else (complex if complexes else float)(x) for x in (input, exponent))  # type: ignore[return-value]
+
+
+@composite(out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """`pow` in double precision."""
+    made: Tensor = arithmetic.pow(*_power_operands(input, exponent))
+    return made
+
+
+@composite(function=False, name="float_power_")
+def float_power_(input: Tensor, exponent: Any) -> Tensor:
+    """`float_power` in place; RuntimeError for a tensor of less than double precision."""
+    base, power = _power_operands(input, exponent)
+    if base is not input:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result requires "
+            f"dtype {dtypes.cpp_name(base._raw.dtype)}"
+        )
+    made: Tensor = input.pow_(power)
+    return made
+
+
+_frexp_result = named_result("frexp", "mantissa", "exponent")

@@ -1,0 +1,348 @@
+"""Reading and writing by place: take and put, index_fill, index_copy, and reductions into places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.layout import contiguous_format
+from .._core.operation import operation, operations
+from .._core.registry import composite, dispatch
+from .._core.tensor import Tensor, make
+from . import indexing, views
+from .indexing import along, check_index
+
+# ---------------------------------------------------------------- index_fill, index_copy
+
+
+index_fill_scalar = operation(
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", node="IndexFillBackward0",
+    self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
+)  # fmt: skip
+index_fill_tensor = operation(
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", "index_fill_int_Scalar", node="IndexFillBackward1",
+    self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
+    value=lambda f, grad, dim, index: f.sum(f.index_select(grad, dim, f.distinct(index))),
+)  # fmt: skip
+index_copy_op = operation(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
+    self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
+    source=lambda f, grad, dim, index, source_sizes: indexing.read_slices(f, grad, dim, index, source_sizes),
+)  # fmt: skip
+
+
+def distinct(index: Tensor) -> Tensor:
+    """The different numbers of an index."""
+    return make(np.unique(index._raw))
+
+
+operations.distinct = distinct
+
+
+@dispatch()
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+    """One number in the slices that `index` names."""
+    d = dims.wrap(dim, input.ndim)
+    check_index("index_fill_()", index)
+    if index._raw.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if not isinstance(value, Tensor):
+        return index_fill_scalar, input, d, index, value
+    if value.ndim:
+        raise RuntimeError(
+            f"Only supports 0-dimension value tensor. Got a tensor with {value.ndim} dimensions."
+        )
+    return index_fill_tensor, input, d, index, value
+
+
+@dispatch()
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+    """Slices of `source` in the places that `index` names."""
+    d = dims.wrap(dim, input.ndim)
+    if index.ndim >= 2:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if index._raw.dtype != np.int64:
+        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
+    n = source._raw.shape[d] if source.ndim else 1
+    if source.ndim == 0 and index._raw.size != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
+    if source.ndim and input.ndim and source.ndim != input.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+            f"({source.ndim}), destination dimensionality ({input.ndim})"
+        )
+    if index._raw.size != n:
+        raise IndexError(f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})")
+    if input._raw.dtype != source._raw.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
+            f"(source) {dtypes.cpp_name(source._raw.dtype)}"
+        )
+    return index_copy_op, input, d, index, source
+
+
+# ---------------------------------------------------------------- take and put
+
+take_op = operation(
+    "take(Tensor self, Tensor index)",
+    self=lambda f, grad, self_sizes, index: f.put(f.zeros_of(self_sizes, grad), index, grad, True),
+)
+put_op = operation(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    self=lambda f, grad, index, source_sizes, accumulate: grad if accumulate else f.put(
+        grad, index, f.zeros_of(source_sizes, grad), False),
+    source=lambda f, grad, index, source_sizes: f.reshape(f.take(grad, index), source_sizes),
+)  # fmt: skip
+
+
+def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
+    if index._raw.dtype != np.int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.cpp_name(index._raw.dtype)}")
+    n = input._raw.size
+    wrong = index._raw[(index._raw < -n) | (index._raw >= n)]
+    if wrong.size and (n or name == "put_"):
+        raise IndexError(f"out of range: tried to access index {wrong.flat[0]} on a tensor of {n} elements.")
+    if wrong.size:
+        raise IndexError(f"{name}(): tried to take from an empty tensor")
+
+
+@composite(out="apart")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at places counted as if `input` were one row."""
+    _check_flat("take", input, index)
+    return take_op(input, index)
+
+
+@dispatch(out=False)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+    """`source` written (or added) at places counted as if `input` were one row."""
+    if input._raw.dtype != source._raw.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.cpp_name(input._raw.dtype)} and "
+            f"source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
+        )
+    if source._raw.size != index._raw.size:
+        raise IndexError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._raw.size}, "
+            f"index.numel() = {index._raw.size}"
+        )
+    _check_flat("put_", input, index)
+    return put_op, input, index, source, accumulate
+
+
+@composite(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather`, with `input` and `indices` broadcast in the other dimensions."""
+    if indices._raw.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.cpp_name(indices._raw.dtype)}"
+        )
+    if dim is None:
+        return indexing.gather_op(views.view(input, -1), 0, views.view(indices, -1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions "
+            f"for input, and {indices.ndim} dimensions for indices"
+        )
+    d = dims.wrap(dim, input.ndim)
+    rest = dims.broadcast(_without(input, d), _without(indices, d))
+    ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
+    return indexing.gather_op(views.expand(input, ours), d, views.expand(indices, theirs))
+
+
+def _without(x: Tensor, dim: int) -> tuple[int, ...]:
+    return (*x._raw.shape[:dim], 1, *x._raw.shape[dim + 1 :])
+
+
+# ---------------------------------------------------------------- reductions into places
+
+
+class _Gathered:
+    """Places that `gather` reads and `scatter` writes."""
+
+    read = staticmethod(lambda f, x, dim, index: f.gather(x, dim, index))
+    clear = staticmethod(lambda f, x, dim, index: f.scatter_value(x, dim, index, 0))
+    add = staticmethod(lambda f, x, dim, index, src: f.scatter_add(x, dim, index, src))
+    reduce = staticmethod(lambda f, *a: f.scatter_reduce_two(*a))
+
+
+class _Selected:
+    """Slices that `index_select` reads."""
+
+    read = staticmethod(lambda f, x, dim, index: f.index_select(x, dim, index))
+    clear = staticmethod(lambda f, x, dim, index: f.index_fill_int_Scalar(x, dim, index, 0))
+    add = staticmethod(lambda f, x, dim, index, src: f.index_add(x, dim, index, src))
+    reduce = staticmethod(lambda f, *a: f.index_reduce(*a))
+
+
+def _reduced_gradients(f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, reduce: str, include: bool,
+                       result: Any) -> tuple[Any, Any]:  # fmt: skip
+    """The gradients of what was there before and of what was reduced into it."""
+    if reduce == "sum":
+        mine, theirs = grad, at.read(f, grad, dim, index)
+    elif reduce == "prod":
+        mine, theirs = _product_gradients(f, at, grad, x, dim, index, src, include, result)
+    elif reduce == "mean":
+        n = at.add(f, f.ones_like(grad) if include else f.zeros_like(grad), dim, index, f.ones_like(src))
+        n = f.masked_fill_Scalar(n, f.eq(n, f.zeros_like(n)), 1)
+        mine, theirs = f.div(grad, n), f.div(at.read(f, grad, dim, index), at.read(f, n, dim, index))
+    else:
+        kept = f.cast_like(f.eq(x, result), x)
+        taken = f.cast_like(f.eq(src, at.read(f, result, dim, index)), x)
+        share = f.div(grad, at.add(f, kept, dim, index, taken))
+        mine, theirs = kept * share, taken * at.read(f, share, dim, index)
+    return (mine if include else at.clear(f, mine, dim, index)), theirs
+
+
+def _product_gradients(f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, include: bool, result: Any) -> tuple[Any, Any]:
+    def is_zero(a: Any) -> Any:
+        return f.eq(a, f.zeros_like(a))
+
+    nonzero = f.masked_fill_Scalar(x, is_zero(x), 1)
+    mine = f.div(grad * at.reduce(f, nonzero, dim, index, src, "prod", include), nonzero)
+    zero = is_zero(src)
+    zeros = at.read(f, at.add(f, f.zeros_like(x), dim, index, f.cast_like(zero, x)), dim, index)
+    single = f.logical_and(zero, f.eq(zeros, f.ones_like(zeros)))
+    without = at.reduce(f, x, dim, index, f.masked_fill_Scalar(src, single, 1), "prod", include)
+    others = f.div(at.read(f, grad * result, dim, index), f.masked_fill_Scalar(src, zero, 1))
+    return mine, f.where(single, at.read(f, grad * without, dim, index), others)
+
+
+def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
+    other = "src" if at is _Gathered else "source"
+    formulas: dict[str, Callable[..., Any]] = {
+        "src": lambda f, grad, self, dim, index, src, reduce, include_self, result: _reduced_gradients(
+            f, at, grad, self, dim, index, src, reduce, include_self, result),
+        "source": lambda f, grad, self, dim, index, source, reduce, include_self, result: _reduced_gradients(
+            f, at, grad, self, dim, index, source, reduce, include_self, result),
+    }  # fmt: skip
+    return operation(schema, name, node=node, joint={("self", other): formulas[other]})
+
+
+scatter_reduce_op = _reducer(
+    "scatter_reduce_two", _Gathered,
+    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)", "ScatterReduceBackward0",
+)  # fmt: skip
+index_reduce_op = _reducer(
+    "index_reduce", _Selected,
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)", "IndexReduceBackward0",
+)  # fmt: skip
+
+
+@dispatch()
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Any:
+    """`src` reduced into the places that `index` names: by sum, prod, mean, amax or amin."""
+    d = dims.wrap(dim, input.ndim)
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
+    along("scatter", input, d, index, src)
+    return scatter_reduce_op, input, d, index, src, reduce, include_self
+
+
+@dispatch()
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Any:
+    """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    return index_reduce_op, input, dims.wrap(dim, input.ndim), index, source, reduce, include_self
+
+
+# ---------------------------------------------------------------- without bounds checks
+
+unsafe_masked_index = operation(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)",
+    node="UnsafeMaskedIndexBackward0",
+    self=lambda f, grad, self_sizes, mask, indices: f._unsafe_masked_index_put_accumulate(
+        f.zeros_of(self_sizes, grad), mask, indices, grad),
+)  # fmt: skip
+unsafe_masked_index_put = operation(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)",
+    node="UnsafeMaskedIndexPutAccumulateBackward0",
+    self=lambda f, grad: grad,
+    values=lambda f, grad, mask, indices: f._unsafe_masked_index(grad, mask, indices, 0),
+)
+composite(method=False, name="_unsafe_masked_index")(unsafe_masked_index)
+composite(method=False, name="_unsafe_masked_index_put_accumulate")(unsafe_masked_index_put)
+
+# ---------------------------------------------------------------- places as numbers
+
+
+@composite()
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, one row each."""
+    made: Tensor = indexing.nonzero(input)
+    return made
+
+
+@composite()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """`nonzero` cut or filled up to `size` rows."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = indexing.nonzero(input)._raw[:size]
+    out = np.full((size, found.shape[1]), fill_value, np.int64)
+    out[: len(found)] = found
+    return make(out)
+
+
+@composite(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Places in a row as indices of a shape."""
+    if indices._raw.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (int(shape),) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    rest, found = indices._raw, []
+    for i, n in enumerate(sizes):
+        below = math.prod(sizes[i + 1 :])
+        found.append(make(np.asarray(rest // max(below, 1) % max(n, 1))[()]))
+    return tuple(found)
+
+
+@composite(method=False)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Where elements are among others."""
+    a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
+    return make(np.isin(a, b, invert=invert)[()])
+
+
+@composite()
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is repeated."""
+    if repeats is None:
+        return _numbers(input, output_size)
+    x = views.flatten(input) if dim is None else input
+    d = 0 if dim is None else dims.wrap(dim, input.ndim)
+    if not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        shape = list(x._raw.shape)
+        wide = views.expand(views.unsqueeze_op(x, d + 1), [*shape[: d + 1], repeats, *shape[d + 1 :]])
+        return views.flatten(wide.clone(memory_format=contiguous_format), d, d + 1)
+    n = x._raw.shape[d] if x.ndim else 1
+    if repeats.ndim == 0 or repeats._raw.size == 1:
+        repeats = repeats.reshape(1).expand(n)
+    elif repeats.ndim != 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    elif repeats._raw.size != n:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}")
+    made: Tensor = indexing.index_select_op(x, d, _numbers(repeats, output_size))
+    return made
+
+
+def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:
+    raw = repeats._raw
+    if raw.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if raw.dtype not in (np.dtype("int32"), np.dtype("int64")):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if raw.size and raw.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if output_size is not None and output_size != raw.sum():
+        raise RuntimeError("allocated size does not match required size")
+    return make(np.repeat(np.arange(raw.size, dtype=raw.dtype), raw))

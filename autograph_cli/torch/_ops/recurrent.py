@@ -1,0 +1,427 @@
+"""Recurrent layers, composed of the same operations as PyTorch composes them of on a CPU, and packed sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from .pieces import unsafe_split_op as unsafe_split
+
+lstm_layer = operation(
+    "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, "
+    "bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, "
+    "bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
+    nondifferentiable=("result3",),
+    joint={("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"): lambda f, grads, input, weight0, weight1,
+           weight2, weight3, hx_, cx_, result0, result1, result2, reverse, result3: f.mkldnn_rnn_layer_backward(
+               input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2,
+               *(f.zeros_of(tuple(r.shape), input) if g is None else g for g, r in zip(grads, (result0, result1, result2), strict=False)),
+               reverse, result3)},
+)  # fmt: skip
+pack_op = operation(
+    "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor result0, Tensor result1)",
+    nondifferentiable=("result1",),
+    input=lambda f, grads, input_sizes, result1, batch_first: f._pack_padded_sequence_backward(
+        grads[0], input_sizes, result1, batch_first),
+)  # fmt: skip
+
+
+def _layer_backward(input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, _output: Any, _hy: Any, _cy: Any,
+                    grad_output: Any, grad_hy: Any, grad_cy: Any, reverse: bool, _workspace: Any) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more."""
+    from .creation import full
+
+    one = full((), 1, dtype=input.dtype)
+    grad_output, grad_hy, grad_cy = grad_output.contiguous(), grad_hy.contiguous(), grad_cy.contiguous()
+    times = range(input.shape[0])[:: -1 if reverse else 1]
+    kept = []
+    for t in times:
+        x = input[t]
+        i, f, g, o = _quarters(_linear(x, w_ih, b_ih) + _linear(hx, w_hh, b_hh))
+        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+        cell = f * cx + i * g
+        kept.append((t, hx, cx, i, f, g, o, cell))
+        hx, cx = o * cell.tanh(), cell
+    by_input: list[Any] = [None] * len(times)
+    by_w_ih = by_w_hh = by_bias = None
+    for t, h, c, i, f, g, o, cell in reversed(kept):
+        top = grad_output[t] + grad_hy
+        inner = grad_cy + top * o * (one - cell.tanh() * cell.tanh())
+        gates = operations.cat(
+            [inner * g * i * (one - i), inner * c * f * (one - f), inner * i * (one - g * g), top * cell.tanh() * o * (one - o)], 1
+        )
+        by_w_ih = _added(by_w_ih, gates.transpose(0, 1).mm(input[t]))
+        by_w_hh = _added(by_w_hh, gates.transpose(0, 1).mm(h))
+        by_bias = _added(by_bias, gates.sum(0))
+        by_input[t] = gates.mm(w_ih).unsqueeze(0)
+        grad_hy, grad_cy = gates.mm(w_hh), inner * f
+    return operations.cat(by_input, 0), by_w_ih, by_w_hh, by_bias, by_bias, grad_hy, grad_cy
+
+
+def _added(total: Any, part: Any) -> Any:
+    return part if total is None else total + part
+
+
+def _pack_backward(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Any:
+    """The gradient of `_pack_padded_sequence`, recorded: steps put back into zeros."""
+    made = operations.zeros_of((input_size[1], input_size[0], *input_size[2:]) if batch_first else input_size, grad)
+    start = 0
+    for t, size in enumerate(batch_sizes.tolist()):
+        made[t][:size].add_(grad[start : start + size])
+        start += size
+    return made.transpose(0, 1) if batch_first else made
+
+
+operations.mkldnn_rnn_layer_backward, operations._pack_padded_sequence_backward = _layer_backward, _pack_backward
+
+
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    from ..nn.functional import linear
+
+    return linear(input, weight, bias)
+
+
+# ---------------------------------------------------------------- one step
+
+
+class Cell(NamedTuple):
+    """The weights of one layer in one direction; `w_hr` projects the hidden state.
+
+    Without `w_ih` inputs come multiplied already: a layer does that for all its steps at once.
+    """
+
+    w_ih: Any
+    w_hh: Any
+    b_ih: Any = None
+    b_hh: Any = None
+    w_hr: Any = None
+
+    def inward(self, x: Any) -> Any:
+        return x if self.w_ih is None else _linear(x, self.w_ih, self.b_ih)
+
+    def onward(self, h: Any) -> Any:
+        return _linear(h, self.w_hh, self.b_hh)
+
+
+State = tuple[Any, ...]
+"""What one step hands to the next: (hidden,) or (hidden, cell)."""
+Step = Callable[[Any, State, Cell], State]
+"""From an input, the state and the weights to the next state."""
+
+
+def _quarters(gates: Any) -> Any:
+    return unsafe_split(gates, gates._raw.shape[1] // 4, 1)
+
+
+def _simple_step(squash: str) -> Step:
+    def step(x: Any, state: State, cell: Cell) -> State:
+        return (getattr(cell.onward(state[0]) + cell.inward(x), squash)(),)
+
+    return step
+
+
+def _lstm_step(x: Any, state: State, cell: Cell) -> State:
+    i, f, g, o = _quarters(cell.onward(state[0]) + cell.inward(x))
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c = f * state[1] + i * g
+    h = o * c.tanh()
+    return (h if cell.w_hr is None else h.matmul(cell.w_hr.t())), c
+
+
+def _gru_step(x: Any, state: State, cell: Cell) -> State:
+    (h,) = state
+    width = h._raw.shape[1]
+    x_reset, x_update, x_new = unsafe_split(cell.inward(x), width, 1)
+    h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
+    reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
+    new = (x_new + h_new.mul_(reset)).tanh()
+    return ((h - new) * update + new,)
+
+
+STEPS: dict[str, Step] = {"rnn_tanh": _simple_step("tanh"), "rnn_relu": _simple_step("relu"), "lstm": _lstm_step, "gru": _gru_step}
+
+
+def _cell_function(kind: str) -> Callable[..., Any]:
+    step = STEPS[kind]
+
+    def run(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+        cell = Cell(w_ih, w_hh, b_ih, b_hh)
+        state = tuple(hx) if kind == "lstm" else (hx,)
+        _check_sizes(input, state, cell)
+        new = step(input, state, cell)
+        return new if kind == "lstm" else new[0]
+
+    run.__name__ = run.__qualname__ = f"{kind}_cell"
+    run.__doc__ = f"One step of `{kind}`."
+    return run
+
+
+def _check_sizes(input: Tensor, state: State, cell: Cell) -> None:
+    (batch, features), wanted = input._raw.shape, cell.w_ih._raw.shape[1]
+    if features != wanted:
+        raise RuntimeError(f"input has inconsistent input_size: got {features} expected {wanted}")
+    width = cell.w_hh._raw.shape[1]
+    for number, (rows, columns) in enumerate(s._raw.shape for s in state):
+        if rows != batch:
+            raise RuntimeError(f"Input batch size {batch} doesn't match hidden{number} batch size {rows}")
+        if columns != width:
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {columns}, expected {width}")
+
+
+for _kind in STEPS:
+    composite(method=False)(_cell_function(_kind))
+
+
+# ---------------------------------------------------------------- one layer
+
+
+class Packed(NamedTuple):
+    """Sequences of different lengths: their steps in one tensor, and how many sequences each step has."""
+
+    data: Any
+    sizes: list[int]
+
+
+def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
+    """One layer in one direction over (steps, batch, features)."""
+    steps = cell.inward(input).unbind(0)
+    if not steps:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    outputs, cell = [], cell._replace(w_ih=None)
+    for x in reversed(steps) if backwards else steps:
+        state = step(x, state, cell)
+        outputs.append(state[0])
+    return operations.stack(outputs[::-1] if backwards else outputs, 0), state
+
+
+def _over_packed(step: Step, input: Packed, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
+    run = _packed_backwards if backwards else _packed_forwards
+    outputs, ends = run(step, cell.inward(input.data), input.sizes, state, cell._replace(w_ih=None))
+    output = operations.cat(outputs, 0)
+    return Packed(output, input.sizes), ends[0] if backwards else _joined(ends)
+
+
+def _part(state: State, start: int, end: int) -> State:
+    return tuple(s.narrow(0, start, end - start) for s in state)
+
+
+def _joined(states: Sequence[State]) -> State:
+    return tuple(operations.cat(list(parts), 0) for parts in zip(*states, strict=True))
+
+
+def _packed_forwards(step: Step, inward: Any, sizes: list[int], state: State,
+                     cell: Cell) -> tuple[list[Any], list[State]]:  # fmt: skip
+    """Sequences that have ended leave their state behind."""
+    start, last = 0, sizes[0]
+    outputs, done = [], []
+    for size in sizes:
+        x = inward.narrow(0, start, size)
+        if size < last:
+            done.append(_part(state, size, last))
+            state = _part(state, 0, size)
+        start, last = start + size, size
+        state = step(x, state, cell)
+        outputs.append(state[0])
+    return outputs, [state, *done[::-1]]
+
+
+def _packed_backwards(step: Step, inward: Any, sizes: list[int], initial: State,
+                      cell: Cell) -> tuple[list[Any], list[State]]:  # fmt: skip
+    """Sequences join with their initial state when their last step comes."""
+    end, last = sum(sizes), sizes[-1]
+    state = _part(initial, 0, last)
+    outputs = []
+    for size in reversed(sizes):
+        if size > last:
+            state = _joined([state, _part(initial, last, size)])
+        x = inward.narrow(0, end - size, size)
+        end, last = end - size, size
+        state = step(x, state, cell)
+        outputs.append(state[0])
+    return outputs[::-1], [state]
+
+
+# ---------------------------------------------------------------- all layers
+
+
+def _cells(params: Sequence[Any], has_biases: bool, projected: bool) -> Iterator[Cell]:
+    per = (4 if has_biases else 2) + projected
+    for at in range(0, len(params), per):
+        own = params[at : at + per]
+        b_ih, b_hh = own[2:4] if has_biases else (None, None)
+        yield Cell(own[0], own[1], b_ih, b_hh, own[-1] if projected else None)
+
+
+def _stack(kind: str, input: Any, states: list[State], cells: list[Cell], num_layers: int, dropout: float,
+           bidirectional: bool) -> tuple[Any, list[State]]:  # fmt: skip
+    """All layers; `dropout` is 0 unless training. Gives the output and the last state of each layer and direction."""
+    run = _over_packed if isinstance(input, Packed) else _over_steps
+    step = STEPS[kind]
+    last: list[State] = []
+    directions = 2 if bidirectional else 1
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            at = layer * directions + direction
+            output, state = run(step, input, states[at], cells[at], direction == 1)
+            outputs.append(output)
+            last.append(state)
+        input = _beside(outputs) if bidirectional else outputs[0]
+        if dropout and layer < num_layers - 1:
+            input = _dropped(input, dropout)
+    return input, last
+
+
+def _beside(outputs: list[Any]) -> Any:
+    if isinstance(outputs[0], Packed):
+        return Packed(operations.cat([o.data for o in outputs], outputs[0].data.ndim - 1), outputs[0].sizes)
+    return operations.cat(outputs, outputs[0].ndim - 1)
+
+
+def _dropped(input: Any, p: float) -> Any:
+    from ..nn.functional import dropout
+
+    return Packed(dropout(input.data, p), input.sizes) if isinstance(input, Packed) else dropout(input, p)
+
+
+def _states(hx: Sequence[Any]) -> list[State]:
+    """One state for each layer and direction."""
+    return list(zip(*(h.unbind(0) for h in hx), strict=True))
+
+
+def _whole(last: list[State]) -> tuple[Any, ...]:
+    return tuple(operations.stack(list(parts), 0) for parts in zip(*last, strict=True))
+
+
+def _recurrent(kind: str) -> Callable[..., Any]:
+    def run(*args: Any) -> tuple[Any, ...]:
+        packed = isinstance(args[3], (list, tuple))  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
+        if packed:
+            data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional = args
+            input, batch_first = Packed(data, batch_sizes.tolist()), False
+        else:
+            input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first = args
+        hx = list(hx) if kind == "lstm" else [hx]
+        dropout = dropout if train else 0
+        projected = kind == "lstm" and hx[0]._raw.shape[2] != hx[1]._raw.shape[2]
+        if kind == "lstm" and not packed and not projected and input._raw.dtype.name == "float32" and input._raw.size:
+            return _lstm_by_layers(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        cells = list(_cells(params, has_biases, projected))
+        input = input.transpose(0, 1) if batch_first else input
+        output, last = _stack(kind, input, _states(hx), cells, num_layers, dropout, bidirectional)
+        if packed:
+            return output.data, *_whole(last)
+        whole = _whole(last)
+        if batch_first:
+            output = output.transpose(0, 1) if kind == "lstm" else operations.transpose_(output, 0, 1)
+        return output, *whole
+
+    run.__name__ = run.__qualname__ = kind
+    run.__doc__ = f"All layers of `{kind}`: outputs, then the last states. Arguments as `torch.{kind}` takes them."
+    return run
+
+
+for _kind in STEPS:
+    composite(method=False)(_recurrent(_kind))
+
+
+def _lstm_by_layers(input: Any, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
+                    train: bool, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
+    """An LSTM in float32, for which PyTorch has one operation a layer."""
+    input = (input.transpose(0, 1) if batch_first else input).contiguous()
+    directions = 2 if bidirectional else 1
+    cells = list(_cells(params, has_biases, False))
+    hidden, memory = [], []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            at = layer * directions + direction
+            cell = cells[at]
+            biases = (cell.b_ih, cell.b_hh) if has_biases else (operations.zeros_of(cell.w_ih._raw.shape[:1], cell.w_ih),) * 2
+            output, hy, cy, _ = lstm_layer(
+                input, cell.w_ih, cell.w_hh, *biases, hx[0][at], hx[1][at], direction == 1, (), 2, hx[0]._raw.shape[2],
+                num_layers, has_biases, bidirectional, batch_first, train,
+            )  # fmt: skip
+            outputs.append(output)
+            hidden.append(hy)
+            memory.append(cy)
+        input = operations.cat(outputs, 2) if bidirectional else outputs[0]
+        if dropout and layer < num_layers - 1:
+            input = _dropped(input, dropout)
+    output = input.transpose(0, 1) if batch_first else input
+    return output, operations.stack(hidden, 0), operations.stack(memory, 0)
+
+
+# ---------------------------------------------------------------- sequences of different lengths
+
+
+@composite(method=False)
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """The steps of (steps, batch, *) that are no padding; `lengths` must not grow."""
+    given = lengths.tolist()
+    batch = input._raw.shape[0 if batch_first else 1]
+    if not input._raw.size:
+        raise RuntimeError("Cannot pack empty tensors.")
+    if len(given) != batch:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={batch})")
+    if given[-1] <= 0:
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    if any(a < b for a, b in pairwise(given)):
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
+            "need ONNX exportability."
+        )
+    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)
+    return found
+
+
+@composite(method=False)
+def _pad_packed_sequence(data: Any, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int) -> Any:
+    """(steps, batch, *) with `padding_value` after the end of each sequence, and the lengths."""
+    from .creation import full, tensor
+
+    sizes = batch_sizes.tolist()
+    steps = max(len(sizes), total_length)
+    if 0 < total_length < len(sizes):
+        raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
+                           f"total_length={total_length} and max sequence length being {len(sizes)}")  # fmt: skip
+    features = data._raw.shape[1:]
+    output = full((steps, sizes[0], *features), padding_value, dtype=data.dtype)
+    start = since = 0
+    lengths = []
+    for t, size in enumerate([*sizes, 0]):
+        before = sizes[t - 1] if t else sizes[0]
+        if size == before:
+            continue
+        count = (t - since) * before
+        part = data[start : start + count].view(t - since, before, *features)
+        output.narrow(0, since, t - since).narrow(1, 0, before).copy_(part)
+        start, since = start + count, t
+        lengths += [t] * (before - size)
+    lengths.reverse()
+    return output.transpose(0, 1) if batch_first else output, tensor(lengths)
+
+
+@composite(method=False)
+def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+    """Sequences of (length, *) beside each other, filled up with `padding_value`."""
+    from .creation import full
+
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    given = list(sequences)
+    if not given:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(x._raw.shape[0] for x in given)
+    lead = (len(given), longest) if batch_first else (longest, len(given))
+    output = full((*lead, *given[0]._raw.shape[1:]), padding_value, dtype=given[0].dtype)
+    for i, sequence in enumerate(given):
+        length = sequence._raw.shape[0]
+        row = output.select(0 if batch_first else 1, i)
+        row.narrow(0, longest - length if padding_side == "left" else 0, length).copy_(sequence)
+    return output

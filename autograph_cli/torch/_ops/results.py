@@ -1,0 +1,17 @@
+"""Results with named fields, which print as PyTorch's do: `torch.return_types.max(values=..., indices=...)`."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+
+def named_result(name: str, *fields: str) -> Any:
+    """A named tuple type that prints under `torch.return_types`."""
+
+    def show(self: Any) -> str:
+        lines = ",\n".join(f"{field}={getattr(self, field)!r}" for field in fields)
+        return f"torch.return_types.{name}(\n{lines})"
+
+    members = {"__slots__": (), "__repr__": show, "__module__": "torch.return_types"}
+    return type(name, (collections.namedtuple(name, fields),), members)

@@ -1,0 +1,326 @@
+"""Images at other places: resizing, sampling by a grid, channels into places."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .._core.operation import camel, operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from .._kernels.sampling import RESIZINGS
+from .convolution import wanted
+from .nonlinear import refuse
+
+Sizes = tuple[int, ...]
+
+# ---------------------------------------------------------------- resizing
+
+
+def _resizing(name: str) -> Any:
+    """An operation that resizes, and its adjoint."""
+    node = camel(name.replace("1d", "1D").replace("2d", "2D").replace("3d", "3D"))
+    run = operation(
+        f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)", node=f"{node}Backward0",
+        self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
+            grad, self_sizes, align_corners, scales),
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
+        node=f"{node}BackwardBackward0",
+        grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
+            grad, grad_output_sizes[2:], align_corners, scales),
+    )  # fmt: skip
+    return run
+
+
+resizings = {(mode, int(next(filter(str.isdigit, name)))): _resizing(name) for name, mode in RESIZINGS.items()}
+_MODES = {
+    "nearest": ("nearest", (1, 2, 3)), "nearest-exact": ("nearest_exact", (1, 2, 3)), "linear": ("linear", (1,)),
+    "bilinear": ("linear", (2,)), "trilinear": ("linear", (3,)), "bicubic": ("cubic", (2,)),
+}  # fmt: skip
+
+
+def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[Sizes, tuple[float | None, ...]]:
+    """The spatial shape to give, and the scales by which the places are computed."""
+    dims = input.ndim - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        given = tuple(int(n) for n in size) if isinstance(size, (tuple, list)) else (int(size),) * dims
+        if len(given) != dims:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
+                f"{list(input._raw.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+                "format and output size in (o1, o2, ...,oK) format."
+            )
+        return given, (None,) * dims
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales = tuple(float(s) for s in scale_factor) if isinstance(scale_factor, (tuple, list)) else (float(scale_factor),) * dims
+    if len(scales) != dims:
+        raise ValueError(
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{list(input._raw.shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, "
+            "d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+        )
+    found = tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True))
+    return found, (None,) * dims if recompute else scales
+
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
+                recompute_scale_factor: Any = None, antialias: bool = False) -> Tensor:  # fmt: skip
+    """Images (N, C, ...) resized to `size` or by `scale_factor`.
+
+    `mode`: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area. ValueError for arguments that do not fit.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear").shape
+    torch.Size([1, 1, 4, 4])
+    """
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    dims = input.ndim - 2
+    output, scales = _output_size(input, size, scale_factor, recompute_scale_factor)
+    if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+    if mode == "area":
+        return _area(input, output)
+    kind, allowed = _MODES.get(mode, ("", ()))
+    if dims not in allowed:
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported"
+            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+            f" (got {mode})"
+        )
+    if min(output) <= 0 or 0 in input._raw.shape[2:]:
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input (H: {input._raw.shape[2]}, W: "
+            f"{input._raw.shape[-1]}) output (H: {output[0]}, W: {output[-1]})"
+        )
+    found: Tensor = resizings[kind + "_aa" * antialias, dims](input, output, bool(align_corners), scales)
+    return found
+
+
+def _area(input: Tensor, size: Sizes) -> Tensor:
+    from . import pooling
+
+    pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
+    if len(size) not in pools:
+        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)")
+    return pools[len(size)](input, size)
+
+
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None) -> Tensor:
+    """The former name of `interpolate`."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# ---------------------------------------------------------------- grids
+
+_INTERPOLATION = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_PADDING = {"zeros": 0, "border": 1, "reflection": 2}
+
+def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
+    """The three gradients; the image has none where the gradient of the grid does not depend on it."""
+    outer, image, places = results
+    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, places
+
+
+def _grid_sampler(dims: int) -> Any:
+    name, node = f"grid_sampler_{dims}d", f"GridSampler{dims}D"
+    arguments = "int interpolation_mode, int padding_mode, bool align_corners"
+    run = operation(
+        f"{name}(Tensor input, Tensor grid, {arguments})", "grid_sampler", node=f"{node}Backward0",
+        joint={("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: wanted(
+            mask, getattr(f, f"{name}_backward")(grad, input, grid, interpolation_mode, padding_mode, align_corners, mask))},
+    )  # fmt: skip
+    operation(
+        f"{name}_backward(Tensor grad_output, Tensor input, Tensor grid, {arguments}, bool[2] output_mask) -> (Tensor, Tensor)",
+        "grid_sampler_backward", node=f"{node}BackwardBackward0",
+        joint={("grad_output", "input", "grid"): lambda f, grads, grad_output, input, grid, interpolation_mode, padding_mode,
+               align_corners: sampled_twice(getattr(f, f"{name}_twice")(
+                   grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners), grads[1],
+                   interpolation_mode)},
+    )  # fmt: skip
+    tensors = ("by_input", "by_grid", "grad_output", "input", "grid")
+    operation(
+        f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) -> "
+        "(Tensor, Tensor, Tensor)", "grid_sampler_twice", node="NotImplemented",
+        **{t: refuse(f"{name}_double_backward") for t in tensors},
+    )  # fmt: skip
+    return run
+
+
+grid_samplers = {n: _grid_sampler(n) for n in (2, 3)}
+affine_grid_op = operation(
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
+)
+
+
+def affine_grid_gradient(f: Any, grad: Any, size: Sizes, align_corners: bool) -> Any:
+    """The untransformed points times the gradients of the transformed ones."""
+    rows = f.affine_base(grad, size, align_corners)
+    flat = f.view(grad, (size[0], rows.shape[2], len(size) - 2))
+    return f.transpose(f.bmm(rows, flat), 1, 2)
+
+
+def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
+    from .._core.general import kernels
+    from .._core.tensor import make
+
+    return make(kernels().affine_base(grad._raw, size, align_corners))
+
+
+operations.affine_base = affine_base
+
+
+def _check_grid(input: Tensor, grid: Tensor) -> None:
+    if input._raw.shape[0] != grid._raw.shape[0]:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input._raw.shape)} and grid with sizes {list(grid._raw.shape)}"
+        )
+    if grid._raw.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{list(grid._raw.shape)}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input._raw.shape)} and grid with sizes {list(grid._raw.shape)}"
+        )
+    for i, n in enumerate(input._raw.shape[2:], 2):
+        if n <= 0:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input._raw.shape)} with dimension {i} being empty"
+            )
+
+
+def _corners(align_corners: Any) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3,
+        )  # fmt: skip
+    return bool(align_corners)
+
+
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: Any = None) -> Tensor:  # fmt: skip
+    """Images (N, C, ...) read at the points (N, ..., 2 or 3) of a grid; -1 and 1 are the edges, x comes first."""
+    if mode not in _INTERPOLATION:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in _PADDING:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    corners = _corners(align_corners)
+    _check_grid(input, grid)
+    if input.ndim == 5 and mode == "bicubic":
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    found: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
+    return found
+
+
+def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
+    """The grid for `grid_sample` that transforms images of `size` by matrices `theta` (N, 2, 3) or (N, 3, 4)."""
+    if theta._raw.dtype.kind != "f":
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    shape = tuple(int(n) for n in size)
+    wanted_theta = {4: (2, 3), 5: (3, 4)}.get(len(shape))
+    if wanted_theta is None:
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {size}"
+        )
+    if theta.ndim != 3 or theta._raw.shape[1:] != wanted_theta:
+        raise ValueError(
+            f"Expected a batch of {wanted_theta[0]}D affine matrices of shape Nx{wanted_theta[0]}x{wanted_theta[1]} for size "
+            f"{size}. Got {theta.shape}."
+        )
+    if min(shape) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    return affine_grid_op(theta, shape, _corners(align_corners))
+
+
+# ---------------------------------------------------------------- channels into places
+
+pixel_shuffle_op = operation(
+    "pixel_shuffle(Tensor self, int upscale_factor)",
+    self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
+)
+pixel_unshuffle_op = operation(
+    "pixel_unshuffle(Tensor self, int downscale_factor)",
+    self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
+)
+channel_shuffle_op = operation(
+    "channel_shuffle(Tensor self, int groups)",
+    self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
+)
+
+
+@composite(method=False)
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+    if upscale_factor <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    if input._raw.shape[-3] % (upscale_factor * upscale_factor):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={input._raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
+        )
+    return pixel_shuffle_op(input, upscale_factor)
+
+
+@composite(method=False)
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    if downscale_factor <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
+    for i, name in ((-2, "height"), (-1, "width")):
+        if input._raw.shape[i] % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({i})={input._raw.shape[i]} is "
+                f"not divisible by {downscale_factor}"
+            )
+    return pixel_unshuffle_op(input, downscale_factor)
+
+
+@composite(method=False, aliases=("native_channel_shuffle",))
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of `groups` groups, dealt out in turn."""
+    if input.ndim <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._raw.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if input._raw.shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {input._raw.shape[1]} channels and {groups} groups."
+        )
+    return channel_shuffle_op(input, groups)

@@ -1,0 +1,29 @@
+"""`torch.nn.parallel`: there is one device, so a module in parallel is the module itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..modules.module import Module
+
+__all__ = ["DataParallel"]
+
+
+class DataParallel(Module):
+    """Calls the module that it holds; without a GPU PyTorch does the same.
+
+    >>> from autograph_cli import torch
+    >>> torch.nn.DataParallel(torch.nn.Identity())(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module, self.device_ids, self.dim = module, [], dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"torch.nn.parallel.{name} is not available in autograph's engine yet")

@@ -1,0 +1,25 @@
+"""Modules without the work of drawing their parameters."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..modules.module import Module
+
+__all__ = ["skip_init"]
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters have no particular value; RuntimeError for a class that takes no `device`."""
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    signature = inspect.signature(module_cls)
+    if "device" not in signature.parameters and not any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    from .... import torch
+
+    state = torch.get_rng_state()
+    made = module_cls(*args, **kwargs)
+    torch.set_rng_state(state)
+    return made.to_empty(device=kwargs.get("device", "cpu"))

@@ -1,0 +1,191 @@
+"""Optimizers that treat each element alike: one rule, run on raw arrays or, if the step is to be differentiated, on tensors.
+
+A rule is a function of the arithmetic `f`, the parameter, its gradient, the state arrays and a tuple of numbers. It changes
+the parameter and the state in place, the gradient never. Numbers are worked out once a step and parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core.registry import functions
+from .._core.state import L, S
+from .._core.tensor import Tensor, make
+from .._core.views import bump, materialize
+from .._kernels.updates import updates
+from .optimizer import Optimizer, evaluate
+
+BLOCK = 1 << 15
+"""Elements that are updated together: few enough for all arrays of a rule to stay in the processor's cache."""
+
+
+class Elementwise(Optimizer):
+    """The base of optimizers with a rule; see the module's text."""
+
+    counts_steps = True
+    scalars: dict[str, float] = {}
+    """0-d state beside `step`, with what it starts from."""
+
+    @staticmethod
+    def rule(f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:
+        """Change `p` and the arrays of `state`, in the order of `arrays(group)`."""
+        raise NotImplementedError
+
+    def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the state tensors that are shaped like the parameter."""
+        raise NotImplementedError
+
+    def numbers(self, group: dict[str, Any], state: dict[str, Any], step: float) -> tuple[Any, ...]:
+        """What the rule needs beside arrays; changes the `scalars` of the state."""
+        raise NotImplementedError
+
+    def writes(self, group: dict[str, Any]) -> int:
+        """How many in-place operations on the parameter PyTorch counts in a step."""
+        return 1
+
+    def fill(self, group: dict[str, Any], name: str, complex_param: bool = False) -> Any:
+        """What a state array is filled with at first."""
+        return 0
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change each parameter that has a gradient; `closure`, if given, computes loss and gradients first.
+
+        Returns the closure's loss.
+        """
+        before, L.grad = L.grad, bool(self.defaults.get("differentiable")) and not L.inference
+        try:
+            loss = evaluate(closure)
+            for group in self.param_groups:
+                self._update_group(group)
+        finally:
+            L.grad = before
+        return loss
+
+    def _update_group(self, group: dict[str, Any]) -> None:
+        names = self.arrays(group)
+        differentiable = group.get("differentiable")
+        if differentiable and group.get("foreach"):
+            raise AssertionError("_foreach ops don't support autograd")
+        run = self._on_tensors if differentiable else self._on_arrays
+        for p in group["params"]:
+            meta = p._meta
+            if meta is None or meta.grad is None:
+                continue
+            state = self._state_of(p, group, names) if names or self.counts_steps else {}
+            numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
+            run(group, p, meta.grad, [state[name] for name in names], numbers)
+
+    # -- state
+
+    def _state_of(self, p: Tensor, group: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[p]
+        if not state:
+            self.start(p, group, names, state)
+        return state
+
+    def start(self, p: Tensor, group: dict[str, Any], names: tuple[str, ...], state: dict[str, Any]) -> None:
+        """Make the state of a parameter at its first step."""
+        self.check_first(p, group)
+        if self.counts_steps:
+            start_counting(state, group)
+        for name, value in self.scalars.items():
+            state[name] = make(_scalar_type(group)(value))
+        for name in names:
+            state[name] = functions["full_like"](p.detach(), self.fill(group, name, p.dtype.is_complex))
+
+    def check_first(self, p: Tensor, group: dict[str, Any]) -> None:
+        """What can be said of a parameter only when it takes its first step."""
+        if group.get("capturable"):
+            raise AssertionError(_CAPTURABLE.format(self.capturable_text))
+        if group.get("fused") and not p.dtype.is_floating_point:
+            raise RuntimeError(_FUSED.format(p.dtype))
+
+    capturable_text = "params and state_steps"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        names = ("step", *self.scalars) if self.counts_steps else ()
+        for group in self.param_groups:
+            for p in group["params"]:
+                known = self.state.get(p, {})
+                for name in names:
+                    if name in known and not isinstance(known[name], Tensor):
+                        known[name] = make(_scalar_type(group)(known[name]))
+
+    # -- two worlds
+
+    def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
+        raw, g = p._raw, grad._raw
+        f = updates(raw.dtype)
+        if group["maximize"]:
+            g = -g
+        if raw.dtype == f.dtype and raw.ndim:
+            arrays = tuple([materialize(t) for t in state])
+            for part in _blocks((raw, g, *arrays)) if raw.size > 2 * BLOCK else ((raw, g, *arrays),):
+                self.rule(f, part[0], part[1], part[2:], numbers)
+        else:
+            opened = [f.opened(t._raw) for t in (p, *state)]
+            self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)
+            for t, changed in zip((p, *state), opened, strict=True):
+                t._raw = f.closed(t._raw, changed)
+        for _ in range(self.writes(group)):
+            bump(p)
+        for t in state:
+            if t._counter is not None:
+                bump(t)
+
+    def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
+        from ._recorded import recorded
+
+        tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
+        if p.dtype.is_complex:
+            tensors = [functions["view_as_real"](t) for t in tensors]
+        self.rule(recorded, tensors[0], tensors[1], tuple(tensors[2:]), numbers)
+
+
+_CAPTURABLE = "If capturable=True, {} must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
+_FUSED = (
+    "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', "
+    "'cpu', 'mtia', 'privateuseone'] but {} and cpu"
+)
+
+
+def _blocks(arrays: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Corresponding pieces of large arrays; all of each where their memory is not in one order."""
+    if not all(a.flags.c_contiguous for a in arrays):
+        yield arrays
+        return
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        yield tuple([a[start : start + BLOCK] for a in flat])
+
+
+def _scalar_type(group: dict[str, Any]) -> Any:
+    """The type of 0-d state: float64 only where that is the default dtype."""
+    wide = S.default_dtype == np.float64 and not group.get("fused")
+    return np.float64 if wide else np.float32
+
+
+def start_counting(state: dict[str, Any], group: dict[str, Any] | None = None) -> None:
+    """Put a `step` of 0 into the state."""
+    state["step"] = make(_scalar_type(group or {})(0))
+
+
+def count(state: dict[str, Any]) -> float:
+    """Count one step in the state; the number reached."""
+    counter = state["step"]
+    counter._raw = raw = counter._raw.dtype.type(counter._raw + 1)
+    if counter._counter is not None:
+        bump(counter)
+    return float(raw)
+
+
+def number(x: Any, group: dict[str, Any]) -> Any:
+    """An option as a number: a tensor's one element, in its dtype; the tensor itself where the step is differentiated."""
+    if isinstance(x, Tensor):
+        x = x if x.ndim == 0 else x.squeeze()
+        return x if group.get("differentiable") else x._raw[()]
+    return x

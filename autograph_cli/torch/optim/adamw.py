@@ -1,0 +1,5 @@
+"""AdamW, which is Adam with another weight decay."""
+
+from .adam import AdamW
+
+__all__ = ["AdamW"]

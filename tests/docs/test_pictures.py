@@ -1,0 +1,31 @@
+"""The committed pictures are what autograph draws now, and the pages show no others."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_spec = importlib.util.spec_from_file_location("make_pictures", ROOT / "docs" / "make_pictures.py")
+assert _spec and _spec.loader
+make_pictures = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(make_pictures)
+
+
+@pytest.mark.parametrize("script", make_pictures.PICTURES)
+def test_committed_pictures_are_up_to_date(script: str) -> None:
+    for name, content in make_pictures.pictures(script):
+        committed = (make_pictures.FOLDER / name).read_bytes()
+        assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/pictures.md"])
+def test_pages_show_pictures_that_exist(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", text)
+    assert shown
+    for name in shown:
+        assert ((ROOT / page).parent / name).is_file(), f"{page} shows {name}, which does not exist"

@@ -1,0 +1,131 @@
+"""The layered layout: nothing lies on anything else, and nothing lies outside the paper."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograph_cli.export.layered import place
+from autograph_cli.export.placed import Place, Placed
+from autograph_cli.export.routes import label_width
+from autograph_cli.export.scene import Arrow, Band, Box, Scene, build
+from autograph_cli.export.style import EDGE, box_size, text_width
+from autograph_cli.graph import Trace, backward, double_backward, forward
+
+VIEWS = {"forward": forward, "backward": backward, "double": lambda graph: double_backward(graph, None, 4)}
+
+
+def inside(spot: Place, x: float, y: float, by: float = 0.5) -> bool:
+    if spot.round:
+        return ((x - spot.x) / (spot.width / 2 - by)) ** 2 + ((y - spot.y) / (spot.height / 2 - by)) ** 2 < 1
+    return abs(x - spot.x) < spot.width / 2 - by and abs(y - spot.y) < spot.height / 2 - by
+
+
+def check(placed: Placed) -> None:
+    """Assert what every picture keeps."""
+    scene = placed.scene
+    for a, b in itertools.combinations(placed.places, 2):
+        apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
+        assert apart, "boxes lie on each other"
+    index = {box.id: number for number, box in enumerate(scene.boxes)}
+    for arrow, line in zip(scene.arrows, placed.lines, strict=True):
+        for x, y in line.points():
+            assert not any(inside(spot, x, y) for spot in placed.places), "an arrow crosses a box"
+            assert 0 <= x <= placed.width and 0 <= y <= placed.height
+        for key, (x, y) in ((arrow.tail, line.start), (arrow.head, line.strokes[-1][-1])):
+            assert inside(placed.places[index[key]], x, y, by=-1.0), "an arrow ends beside its box"
+        assert bool(line.label) == bool(arrow.label)
+        if line.label:
+            (x, y), half = line.label, label_width(arrow.label) / 2
+            assert half <= x <= placed.width - half, "a label is cut off"
+            for spot in placed.places:
+                assert abs(x - spot.x) >= half + spot.width / 2 - 1 or abs(y - spot.y) >= (EDGE + spot.height) / 2 - 1
+    for box, spot in zip(scene.boxes, placed.places, strict=True):
+        assert (spot.width, spot.height) == box_size(box.style, box.title, box.subtitle, 10 if box.small else 12)
+        lane = next((lane for lane in placed.lanes if lane.band.number == box.band), None)
+        if lane:
+            assert lane.top < spot.y - spot.height / 2 and spot.y + spot.height / 2 < lane.bottom
+            assert lane.left <= spot.x - spot.width / 2 and spot.x + spot.width / 2 <= lane.right
+    for sample in placed.samples:
+        width = text_width(sample.words) * EDGE
+        assert sample.place.x + (width / 2 if sample.style else width) <= placed.width, "the legend is cut off"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_lies_on_anything_else_in_real_graphs(traces: dict[str, Trace], view: str) -> None:
+    for trace in traces.values():
+        graph = VIEWS[view](trace.steps[0].graph)
+        check(place(build(graph, trace.script, data=view == "forward")))
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """Graphs of any wiring, in up to three bands, with edges over many rows, twice, and up into a higher band."""
+    count = draw(st.integers(1, 14))
+    several = draw(st.booleans())
+    bands = [draw(st.integers(0, 2)) * several for _ in range(count)]
+    pairs = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=24))
+    boxes = tuple(
+        Box(f"n{i}", draw(st.sampled_from(("leaf", "input", "operation", "result"))), "name" * draw(st.integers(1, 4)),
+            "under" * draw(st.integers(0, 1)), band=band)
+        for i, band in enumerate(bands)
+    )  # fmt: skip
+    arrows = tuple(
+        Arrow(f"n{a}", f"n{b}", "[12, 34]" * draw(st.integers(0, 1)), bands[a] != bands[b])
+        for a, b in pairs if a < b or bands[a] != bands[b]
+    )  # fmt: skip
+    used = sorted(set(bands))
+    drawn = tuple(Band(number, f"order {number}") for number in used) if len(used) > 1 else ()
+    return Scene("title", boxes, arrows, drawn, (("leaf", "leaf"),), ("a note", "and one more"), draw(st.booleans()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenes())
+def test_nothing_lies_on_anything_else_in_any_graph(scene: Scene) -> None:
+    check(place(scene))
+    assert place(scene) == place(scene)
+
+
+def test_a_chain_is_a_straight_line() -> None:
+    boxes = tuple(Box(f"n{i}", "operation", "mul" * (1 + i % 3)) for i in range(9))
+    placed = place(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(8))))
+    assert len({round(spot.x, 3) for spot in placed.places}) == 1
+    assert all(len(line.strokes) == 1 for line in placed.lines)
+
+
+def test_two_separate_graphs_stand_side_by_side() -> None:
+    boxes = tuple(Box(f"n{i}", "operation", "mul") for i in range(6))
+    arrows = (Arrow("n0", "n1"), Arrow("n1", "n2"), Arrow("n3", "n4"), Arrow("n4", "n5"))
+    placed = place(Scene("", boxes, arrows))
+    assert {round(spot.x - placed.places[0].x, 3) for spot in placed.places[3:]} == {round(placed.places[0].width + 20, 3)}
+
+
+def test_what_has_two_inputs_stands_in_the_middle_of_them() -> None:
+    boxes = (Box("n0", "leaf", "x"), Box("n1", "leaf", "y"), Box("n2", "operation", "add"))
+    one, two, both = place(Scene("", boxes, (Arrow("n0", "n2"), Arrow("n1", "n2")), data=True)).places
+    assert both.x == pytest.approx((one.x + two.x) / 2)
+
+
+def test_an_unused_side_branch_hangs_near_its_user() -> None:
+    boxes = (*(Box(f"n{i}", "operation", "mul") for i in range(7)), Box("b", "leaf", "b"))
+    arrows = (*(Arrow(f"n{i}", f"n{i + 1}") for i in range(6)), Arrow("n0", "b"))
+    placed = place(Scene("", boxes, arrows))
+    assert placed.places[7].y == pytest.approx(placed.places[1].y)
+
+
+def test_a_recurrence_runs_straight_down_with_its_weights_beside_it() -> None:
+    boxes, arrows = [Box("n0", "operation", "tanh")], []
+    for turn in range(1, 40):
+        boxes += [Box(f"n{turn}", "operation", "tanh"), Box(f"m{turn}", "operation", "mm")]
+        boxes += [Box(f"{tag}{turn}", "leaf", tag, small=True) for tag in ("x", "u", "b")]
+        arrows += [Arrow(f"n{turn - 1}", f"n{turn}"), Arrow(f"m{turn}", f"n{turn}"), Arrow(f"b{turn}", f"n{turn}")]
+        arrows += [Arrow(f"x{turn}", f"m{turn}"), Arrow(f"u{turn}", f"m{turn}")]
+    placed = place(Scene("", tuple(boxes), tuple(arrows), data=True))
+    check(placed)
+    at = {box.id: spot.x for box, spot in zip(boxes, placed.places, strict=True)}
+    main = [at[f"n{turn}"] for turn in range(12, 40)]
+    assert max(main) - min(main) < 1
+    assert all(abs(at[f"m{turn}"] - at[f"n{turn}"]) < 150 for turn in range(12, 40))
