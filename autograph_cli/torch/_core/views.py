@@ -257,11 +257,7 @@ def bump(tensor: Tensor) -> None:
 
 def check_own_memory(raw: Any) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
-<<<<<<< HEAD
-    if 0 in raw.strides and raw.size and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
-=======
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
->>>>>>> caf2c8ec395af95e4f4343966408a976efcf6cf3
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."

@@ -427,29 +427,16 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     from .._core.tensor import make
 
     if grad.requires_grad:
-<<<<<<< HEAD
-        for i in reversed(range(len(size))):
-            grad = squeeze_dim(grad, i) if size[i] == 1 else grad
-        size, stride = (tuple(x for x, n in zip(given, size, strict=True) if n != 1) for given in (size, stride))
+        grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
-=======
-        grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
-        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
->>>>>>> caf2c8ec395af95e4f4343966408a976efcf6cf3
         places = make(_window_places(reach, size, stride, offset))
         memory = make(np.zeros(reach, grad._raw.dtype))
         if len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
-<<<<<<< HEAD
             return as_strided_op(memory, sizes, strides, before)
         flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
-=======
-            return as_strided_op(memory, sizes, strides, 0)
-        flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
-        return as_strided_op(flat, sizes, strides, 0)
->>>>>>> caf2c8ec395af95e4f4343966408a976efcf6cf3
     from .._core.general import kernels
 
     return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
