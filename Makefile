@@ -6,10 +6,10 @@ DEMO ?= demo
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures test lint clean
+.PHONY: help venv demo pictures snapshots test lint clean
 
 help:  ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 venv: $(INSTALLED)  ## create the environment and install autograph into it
 
@@ -28,6 +28,9 @@ pictures: venv  ## draw the pictures of the docs anew
 
 test: venv  ## run all tests
 	$(BIN)/python -m pytest -q
+
+snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
+	$(BIN)/autograph snapshot --update -j 2
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .

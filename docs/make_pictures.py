@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograph_cli import export  # noqa: E402
+from autograph_cli.cli.render import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Trace  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
@@ -19,12 +20,15 @@ FOLDER = ROOT / "docs" / "pictures"
 EVERY = ("forward", "backward", "double-backward")
 PICTURES: dict[str, tuple[str, ...]] = {
     "samples/first.py": EVERY,
+    "samples/recurrence.py": ("forward", "backward"),
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/12_sinh_function.py": EVERY,
     "tests/programs/13_sinh_wrong.py": EVERY,
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts are shown."""
+ROLLED = ("samples/recurrence.py",)
+"""Of which scripts one turn of each loop is shown."""
 PARTS = {"tests/programs/22_higher_order.py": ("slice", "double-backward", Slice(start=("w2",), end=("penalty",)))}
 """Of which scripts a part is shown as well: the picture's name, the view, the part."""
 
@@ -43,7 +47,7 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     trace = record(script)
     for view in PICTURES[script]:
         name = f"{Path(script).stem}.{view}.svg"
-        yield name, export.render(trace.steps[-1], view, "svg", title=trace.script)
+        yield name, export.render(trace.steps[-1], view, title=trace.script, max_nodes=READABLE, roll=script in ROLLED)
     if script in PARTS:
         word, view, part = PARTS[script]
         yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, part=part, title=trace.script)

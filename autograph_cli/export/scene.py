@@ -47,6 +47,8 @@ class Arrow:
     label: str = ""
     dashed: bool = False
     tooltip: str = ""
+    back: bool = False
+    """Whether it leads against all others, from one turn of a loop into the next."""
 
 
 @dataclass(frozen=True, slots=True)

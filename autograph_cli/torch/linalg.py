@@ -15,7 +15,7 @@ from ._ops import products as _products
 from ._ops import solvers as _solvers
 from ._ops._errors import LinAlgError
 
-matmul = functions["matmul"]
+matmul, householder_product = functions["matmul"], functions["orgqr"]
 cross, diagonal = with_out(_products.linalg_cross), _products.linalg_diagonal
 multi_dot, vander, vecdot = _products.multi_dot, _products.vander, with_out(_products.vecdot)
 cholesky, cholesky_ex = with_out(_decompositions.linalg_cholesky), with_out(_decompositions.linalg_cholesky_ex)

@@ -156,7 +156,7 @@ def test_a_png_does_not_drop_characters() -> None:
     ("options", "sentence"),
     [
         ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
-        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, dot, mermaid, graphml, text, json"),
+        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, json"),
         ({"engine": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
         ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
     ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general
-from .node import SavedResult, check_version, edge_of, extra_of, freed, unpack
+from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
@@ -62,6 +62,8 @@ def _scope(op: Operation) -> dict[str, Any]:
 
 def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
+    if tensor._counter is INFERENCE:
+        raise inference_saved()
     if tensor._counter[0]:  # type: ignore[index]
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions

@@ -33,7 +33,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     args = operands(op, args)
     results = compute(op, args)
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    edges = edges_of(op, args) if L.grad else ()
+    edges = edges_of(op, args) if L.records else ()
     node = attach(op, args, outputs, edges) if any(e is not None for e in edges) else None
     if op.view:
         for output in outputs:
@@ -214,6 +214,15 @@ def wrap_number(number: Any, beside: Tensor) -> Tensor:
         _numbers.clear()
     _numbers[key] = wrapped
     return wrapped
+
+
+def is_wrapped_number(tensor: Tensor) -> bool:
+    """Whether the engine made this tensor of a Python number."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return False
+    number = raw.item()
+    return any(_numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex))
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:

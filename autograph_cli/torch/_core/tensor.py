@@ -9,7 +9,7 @@ from typing import Any
 from . import dtypes
 from .device import CPU
 from .named import Named
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
 from .size import Size
 from .state import L
 
@@ -17,7 +17,7 @@ from .state import L
 class TensorMeta:
     """What few tensors have: a gradient, hooks, a base whose memory they view."""
 
-    __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "inference", "name", "post_hooks", "retains")
+    __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "name", "post_hooks", "retains")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -25,7 +25,6 @@ class TensorMeta:
         self.post_hooks: dict[int, Callable[..., Any]] | None = None
         self.retains = False
         self.name: str | None = None
-        self.inference = False
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.accumulator_extra: Any = None
 
@@ -91,6 +90,8 @@ class Tensor(metaclass=Named):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place."""
+        if self._counter is INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._counter is None else self._counter[0]
 
     @property
@@ -201,7 +202,7 @@ class Tensor(metaclass=Named):
         return self
 
     def is_inference(self) -> bool:
-        return self._meta is not None and self._meta.inference
+        return self._counter is INFERENCE
 
     @property
     def _base(self) -> Tensor | None:
@@ -283,23 +284,36 @@ def make(raw: Any, edge: Any = None) -> Tensor:
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
     if L.inference:
-        tensor.meta().inference = True
+        tensor._counter = INFERENCE
     return tensor
 
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:
     if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type '{type(grad).__name__}'")
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype is not tensor.dtype:
-        raise RuntimeError(
-            f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}"
-        )
     if grad._raw.shape != tensor._raw.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: expected {list(tensor._raw.shape)}, got {list(grad._raw.shape)}"
+            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
         )
+    if grad.dtype is not tensor.dtype:
+        name = grad._raw.dtype.name
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
+            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
+            "they match."
+        )
+
+
+_C_TYPES = {
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "int8": "signed char",
+    "uint8": "unsigned char", "int16": "short", "int32": "int", "int64": "long", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
 def _warn_non_leaf_grad() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from .node import LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of
+from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of
 from .state import L, S, next_sequence_nr
-from .tensor import Tensor, inference_result, make
+from .tensor import Tensor, make
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -34,16 +34,16 @@ def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = F
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
     out._counter = counter(base)
-    if L.inference:
-        return inference_result(out)
-    creation = MULTIPLE if multiple else "" if L.grad else NO_GRAD
+    if out._counter is INFERENCE:
+        return out
+    creation = INFERENCE_MODE if L.inference else MULTIPLE if multiple else "" if L.grad else NO_GRAD
     if seen.__class__ is View and not creation:
         creation = seen.creation
     out._edge = View(base, edge, out._counter[0], creation)
     return out
 
 
-MULTIPLE, NO_GRAD, CUSTOM = "multiple", "no_grad", "custom"
+MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:
@@ -52,7 +52,7 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     if counts:
         alias._counter = counter(tensor)
     if tensor.is_inference():
-        alias.meta().inference = True
+        alias._counter = INFERENCE
     return alias
 
 
@@ -82,6 +82,11 @@ def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], o
     if not all(shape):
         return np.empty(shape, flat.dtype)
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
+
+
+def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
+    """How many elements of memory, from its beginning, a window needs."""
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
 def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
@@ -187,7 +192,14 @@ class CopySlices(Node):
 
 def check_inplace(tensor: Tensor) -> None:
     """Raise PyTorch's error where an in-place change is not allowed."""
-    if not L.grad:
+    if L.before_change is not None:
+        L.before_change(tensor)
+    if tensor._counter is INFERENCE and not L.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if not L.records:
         return
     edge = tensor._edge
     if edge is LEAF:
@@ -196,22 +208,17 @@ def check_inplace(tensor: Tensor) -> None:
         if edge.base._edge is LEAF:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         _check_creation(tensor, edge)
-    if tensor.is_inference() and not L.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
 
 
 def _check_creation(tensor: Tensor, view: View) -> None:
-    if not view.creation or (view.creation == NO_GRAD and not view.base.requires_grad and edge_of(tensor) is None):
+    if not view.creation or (view.creation in _MODES and not view.base.requires_grad and edge_of(tensor) is None):
         return
-    if view.creation == NO_GRAD:
+    if view.creation in _MODES:
+        how, name = _MODES[view.creation]
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-            "the inplace to be tracked)."
+            f"A view was created in {how}. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+            f"your code by moving both the view and the inplace either both inside the {name} block (if you don't want the inplace "
+            "to be tracked) or both outside (if you want the inplace to be tracked)."
         )
     edge = edge_of(tensor)
     if edge is None:
@@ -222,6 +229,10 @@ def _check_creation(tensor: Tensor, view: View) -> None:
     raise RuntimeError(f"{what} is a view and is being modified inplace. {_REFUSALS[view.creation]}")
 
 
+_MODES = {
+    NO_GRAD: ("no_grad mode and is being modified inplace with grad mode enabled", "no_grad"),
+    INFERENCE_MODE: ("inference mode and is being modified inplace in normal mode", "inference_mode"),
+}
 _REFUSALS = {
     MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output "
     "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
@@ -262,12 +273,27 @@ def rebase(tensor: Tensor, node: Node) -> None:
     view = tensor._edge
     if view.__class__ is not View:
         tensor._edge = (node, 0)
+        _move_retained(tensor, view)
         return
+    before = edge_of(view.base), view.edge
     copy = CopySlices(node, view.base, tensor._raw)
     view.base._edge = (copy, 0)
+    _move_retained(view.base, before[0])
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view_edge(tensor)
+    _move_retained(tensor, before[1])
+
+
+def _move_retained(tensor: Tensor, before: Edge | None) -> None:
+    """A tensor that retains its gradient does so at its new place in the graph."""
+    if tensor._meta is None or not tensor._meta.retains or before is None:
+        return
+    old, new = before[0]._extra, edge_of(tensor)
+    if old is not None and old.retained is not None and new is not None:
+        extra = extra_of(new[0])
+        extra.retained = {} if extra.retained is None else extra.retained
+        extra.retained[new[1]] = old.retained.pop(before[1])
 
 
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
@@ -277,7 +303,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     args = general.operands(op, args)
     target: Tensor = args[0]
     check_inplace(target)
-    edges = general.edges_of(op, args) if L.grad else ()
+    edges = general.edges_of(op, args) if L.records else ()
     wants = any(e is not None for e in edges)
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None

@@ -27,12 +27,13 @@ from .pooling import Pooling
 from .recurrent import Recurrent
 from .reduction import Reduction
 from .sampling import Sampling
+from .segments import Segments
 from .special import Special
 
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices,
+    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices, Segments,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

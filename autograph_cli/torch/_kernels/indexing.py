@@ -55,6 +55,8 @@ class Indexing:
     index_put_impl = index_put
 
     def gather(self, a: Any, dim: int, index: Any) -> Any:
+        if not index.size:
+            return self.xp.empty(index.shape, a.dtype)
         found = self._row(a)[self._places(self._row(index), dim)]
         return found if index.ndim else found[0]
 
@@ -69,6 +71,8 @@ class Indexing:
 
     def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
         """A copy of `a`, changed by `write(copy, places, values)`."""
+        if not index.size:
+            return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
         values = self._row(src)[tuple(slice(n) for n in index.shape)] if hasattr(src, "ndim") else src

@@ -14,7 +14,7 @@ class Normalization:
 
     def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
         axes = tuple(range(a.ndim - len(shape), a.ndim))
-        out, mean, rstd = self._normalized(a, axes, eps)
+        out, mean, rstd = self._normalized(self.xp.ascontiguousarray(a), axes, eps)
         return self._affine(out, weight, bias), mean, rstd
 
     def _affine(self, out: Any, weight: Any, bias: Any) -> Any:
@@ -66,6 +66,8 @@ class Normalization:
     def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                           momentum: float, eps: float) -> Any:  # fmt: skip
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
+        if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
+            a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
         if training:
             axes = (0, *range(2, a.ndim))
             out, mean, rstd = self._normalized(a, axes, eps)

@@ -123,6 +123,7 @@ class Reduction:
         if dtype is not None:
             a = a.astype(dtype)
         size = self.xp.abs(a)
+        dim = dim if a.ndim else None
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):

@@ -76,10 +76,9 @@ geqrf_op = operation(
 def cholesky_gradient(f: Any, grad: Any, upper: bool, factor: Any) -> Any:
     """L**-H (the symmetric half of L**H gL) L**-1."""
     L, gL = (mH(f, factor), mH(f, grad)) if upper else (factor, grad)
-    turned = mH(f, L)
-    half = f.tril(f.matmul(turned, gL))
+    half = f.tril(f.matmul(mH(f, L), gL))
     inner = f.mul_Scalar(f.add(half, mH(f, f.tril(half, -1))), 0.5)
-    return f.linalg_solve_triangular(L, f.linalg_solve_triangular(turned, inner, True, True), False, False)
+    return f.linalg_solve_triangular(L, f.linalg_solve_triangular(mH(f, L), inner, True, True), False, False)
 
 
 def cholesky_solve_gradients(f: Any, grad: Any, factor: Any, X: Any, upper: bool, mask: Any) -> Any:
@@ -205,7 +204,8 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
     else:
         diagonal = f.diagonal(turned, 0, turned.ndim - 2, turned.ndim - 1)
         inner = f.sub(turned, f.matmul(mH(f, V), V * row(f, f.real(diagonal))))
-        apart = f.with_unit_diagonal(f.conj(f.sub(row(f, L), column(f, L))))
+        turning = f.conj(L)
+        apart = f.with_unit_diagonal(f.sub(row(f, turning), column(f, turning)))
     inner = f.div(inner, apart)
     if gL is not None:
         inner = f.set_diagonal(inner, gL)
@@ -309,8 +309,9 @@ def lu_solve_gradient(f: Any, grad: Any, LU: Any, pivots: Any, X: Any, left: boo
         right = solve(mH(f, U), f.neg(product), False)
         low = f.tril(solve(mH(f, L), f.matmul(right, mH(f, U)), True, True, True), -1)
         return f.add(low, f.triu(right))
-    product = f.matmul(X, mH(f, grad)) if left else f.matmul(mH(f, X), grad)
-    right = f.matmul(f.matmul(f.neg(f.transpose(P, P.ndim - 2, P.ndim - 1)), product), P)
+    turned = f.transpose(P, P.ndim - 2, P.ndim - 1)
+    product = f.matmul(f.matmul(turned, X), mH(f, grad)) if left else f.matmul(f.matmul(turned, mH(f, X)), grad)
+    right = f.neg(f.matmul(product, P))
     right = solve(mH(f, L), right, True, False, True)
     high = f.triu(solve(mH(f, U), f.matmul(mH(f, L), right), False, False))
     return f.add(f.tril(right, -1), high)
@@ -538,8 +539,8 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 @composite(name="lu", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    found = lu_factor_ex(A, pivot=pivot)
+    return found if get_infos else lu_factor_result(found.LU, found.pivots)
 
 
 @composite(method=False, out=True)

@@ -157,7 +157,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     if p == "nuc":
         values = svdvals(A)
         last = (values.ndim - 1,)
-        return arithmetic.mul(sum_dim(values, last), sum_dim(operations.reciprocal(values), last))
+        inverted = sum_dim(operations.reciprocal(values), last)
+        return arithmetic.mul(sum_dim(values, last), inverted)
     if p not in ("fro", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     inverse, info = inv_ex_op(A)

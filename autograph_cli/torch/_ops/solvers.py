@@ -51,6 +51,10 @@ lstsq_op = operation(
 matrix_exp_op = operation(
     "linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
 )
+sub_as_first = operation(
+    "sub_as_first(Tensor self, Tensor other)", node="SubBackward0", self=lambda f, grad: grad, other=lambda f, grad: f.neg(grad)
+)
+"""A difference that lies in memory as its first operand does."""
 
 
 # ---------------------------------------------------------------- formulas
@@ -106,6 +110,10 @@ def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
 
 def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
     """det(A) A**-H; where A is singular the adjugate, from the singular values."""
+    if 0 in A.shape:
+        return f.zeros_of(tuple(A.shape), grad)
+    if A.shape[-1] == 1:
+        return f.expand(column(f, column(f, grad)), tuple(A.shape))
     if not f.is_singular(det):
         return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
     u, s, vh = f.linalg_svd(A, True)
@@ -135,10 +143,10 @@ def pinv_gradient(f: Any, grad: Any, P: Any, A: Any) -> Any:
         KPh = f.matmul(K, Ph)
         first = f.add(f.neg(mH(f, f.matmul(P, K))), KPh)
         second = f.sub(first, f.matmul(f.matmul(A, P), KPh))
-        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub(gh, f.matmul(K, A))))
+        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub_as_first(gh, f.matmul(K, A))))
     K = f.matmul(P, gh)
     PhK = f.matmul(Ph, K)
-    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub(gh, f.matmul(A, K)), P), Ph))
+    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub_as_first(gh, f.matmul(A, K)), P), Ph))
     return f.sub(f.add(first, PhK), f.matmul(f.matmul(PhK, P), A))
 
 
@@ -155,10 +163,12 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
             by_matrix = pinv_gradient(f, f.matmul(by_solution, mH(f, B)), inverse, A)
         if mask[1]:
             by_right = f.matmul(mH(f, inverse), by_solution)
-    if by_residuals is not None and X.shape[-1]:
-        rest = f.mul_Scalar(f.sub(f.matmul(A, X), B), 2) * row(f, by_residuals)
-        by_matrix = either(f, by_matrix, f.matmul(rest, mH(f, X))) if mask[0] else None
-        by_right = either(f, by_right, rest, -1) if mask[1] else None
+    if by_residuals is not None and 0 not in by_residuals.shape:
+        rest, weight = f.sub(f.matmul(A, X), B), row(f, by_residuals)
+        if mask[0]:
+            by_matrix = either(f, by_matrix, f.mul_Scalar(f.matmul(weight * rest, mH(f, X)), 2))
+        if mask[1]:
+            by_right = either(f, by_right, f.mul_Scalar(weight, -2) * rest)
     if vector and by_right is not None:
         by_right = f.squeeze_dim(by_right, by_right.ndim - 1)
     return by_matrix, by_right
@@ -436,11 +446,14 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         from .._core.general import kernels
 
-        return make(kernels().xp.broadcast_to(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype), A._raw.shape).copy())
+        one = make(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
     if n < 0:
         A, n = inv(A), -n
+        if n == 1:
+            return A
     if n == 1:
-        return unary.clone(A) if A._edge is None or n == 1 else A
+        return unary.clone(A)
     if n == 3:
         return matmul(matmul(A, A), A)  # type: ignore[no-any-return]
     result, power = None, None

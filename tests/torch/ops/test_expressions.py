@@ -13,8 +13,6 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 2e
 
 # What the engine does not have yet. Each raises an error that names it; what works leaves this list.
 MISSING = """
-y = x*1; y.cumsum_(0); y
-y = x*1; y.tril_(); y
 """.strip().splitlines()
 
 
