@@ -278,7 +278,7 @@ _ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` would work in chunks. The engine keeps the settings; it computes without chunks only."""
+    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change nothing here."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
