@@ -9,6 +9,7 @@ import numpy as np
 from .activation import Activation
 from .attention import Attention
 from .bessel import Bessel
+from .chunked import Chunked
 from .convolution import Convolution
 from .distances import Distances
 from .embedding import Embedding
@@ -34,8 +35,8 @@ from .symmetric import Symmetric
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices,
-    Symmetric, Segments,
+    Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
+    Matrices, Symmetric, Segments,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -156,11 +156,12 @@ def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
         raise RuntimeError("dilation should be greater than zero")
 
 
-def _run(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any, dim: int) -> Tensor:
-    """The convolution of a batch, or of one image as a batch of one."""
+def _batched(run: Any, input: Tensor, dim: int) -> Tensor:
+    """A convolution of a batch, or of one image as a batch of one."""
     if input.ndim == dim + 2:
-        return convolution(input, weight, bias, *geometry)
-    return views.squeeze_dim(convolution(views.unsqueeze_op(input, 0), weight, bias, *geometry), 0)
+        found: Tensor = run(input)
+        return found
+    return views.squeeze_dim(run(views.unsqueeze_op(input, 0)), 0)
 
 
 def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
@@ -177,13 +178,21 @@ def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple
 def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
     _check(input, weight, bias, dim, False, groups, (stride, 0 if isinstance(padding, str) else padding, dilation), f"conv{dim}d")
     stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
-    kernel = weight._raw.shape[2:]
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise RuntimeError(f"Invalid padding string: '{padding}'")
-        input, padding = _same(input, kernel, stride, dilation) if padding == "same" else (input, (0,) * dim)
-    padding = sizes_of(padding, dim, "padding")
-    size = input._raw.shape[-dim:]
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    padding = padding if padding == "same" else (0,) * dim if padding == "valid" else sizes_of(padding, dim, "padding")
+
+    def run(images: Tensor) -> Tensor:
+        kernel = weight._raw.shape[2:]
+        images, frame = _same(images, kernel, stride, dilation) if padding == "same" else (images, padding)
+        _check_size(images._raw.shape[2:], kernel, frame, dilation)
+        made: Tensor = convolution(images, weight, bias, stride, frame, dilation, False, (0,) * dim, groups)
+        return made
+
+    return _batched(run, input, dim)
+
+
+def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(n + 2 * p < d * (k - 1) + 1 for n, p, k, d in zip(size, padding, kernel, dilation, strict=True)):
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
         shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
@@ -191,7 +200,6 @@ def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, p
             f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be greater than "
             "actual input size"
         )
-    return _run(input, weight, bias, (stride, padding, dilation, False, (0,) * dim, groups), dim)
 
 
 def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any,
@@ -201,7 +209,7 @@ def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: A
     dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError("output padding must be smaller than either stride or dilation")
-    return _run(input, weight, bias, (stride, padding, dilation, True, extra, groups), dim)
+    return _batched(lambda images: convolution(images, weight, bias, stride, padding, dilation, True, extra, groups), input, dim)
 
 
 @composite(method=False)

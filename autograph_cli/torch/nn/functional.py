@@ -10,10 +10,10 @@ from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as softplus
 from .._ops.attention import bilinear, scaled_dot_product_attention
+from .._ops.chunked import linear_cross_entropy
 from .._ops.classification import (
     cross_entropy,
     ctc_loss,
-    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,

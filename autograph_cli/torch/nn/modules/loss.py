@@ -281,7 +281,7 @@ _ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` is to work in chunks, which the engine does not do yet: it refuses these settings."""
+    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change nothing here."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
