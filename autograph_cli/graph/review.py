@@ -43,6 +43,8 @@ class _Review:
 
     def sentences(self) -> Iterator[str]:
         yield from self._gradients()
+        for entry in self.diff.passes:
+            yield from self._pass(entry)
         for change in self.diff.changed:
             if not change.follows:
                 yield from self._change(change)
@@ -51,8 +53,6 @@ class _Review:
             yield f"{follow} more output{'s' * (follow > 1)} change{'s' * (follow == 1)} type with that"
         yield from self._listed(self.old, self.diff.removed, self.image, "lost")
         yield from self._listed(self.new, self.diff.added, self.origin, "gained")
-        for entry in self.diff.passes:
-            yield from self._pass(entry)
 
     def roots(self) -> Iterator[str]:
         """What is asked for differs; worth a sentence where nothing else does."""
@@ -91,6 +91,16 @@ class _Review:
         name = self.name(graph, edge)
         node = graph[edge.node]
         return name if node.kind != "operation" else f"{name}{self.place(node)}"
+
+    def module(self, graph: Graph, node: Node) -> str:
+        """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
+        if node.module or node.order:
+            return node.module
+        names = (
+            name for edge in (node.args or node.next) if edge is not None and graph[edge.node].kind == "leaf"
+            for name in graph[edge.node].outputs[0].names
+        )  # fmt: skip
+        return next((name.rpartition(".")[0] for name in names if name.endswith((".weight", ".bias"))), "")
 
     def operation(self, node: Node) -> str:
         module = f"`{visible(node.module)}` " if node.module else ""
@@ -134,8 +144,8 @@ class _Review:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if new.kind != "operation":
             what = f"{new.kind} {self._leaf(self.new, new.id)}"
-        elif new.module:
-            what = f"`{visible(new.module)}`{self.place(new)} output"
+        elif module := self.module(self.new, new):
+            what = f"`{visible(module)}`{self.place(new)} output"
         else:
             named = any(output.names for output in new.outputs)
             word = f" (`{self.word(new)}`)" if named else ""
