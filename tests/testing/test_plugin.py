@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+import autograph_cli.export.comparison
+import autograph_cli.testing.fixture  # noqa: F401  imported before the sessions, which put back what they import
 
-Pytest = Callable[..., subprocess.CompletedProcess[str]]
+Session = Callable[..., str]
 INSTALLED = any(entry.value == "autograph_cli.testing.plugin" for entry in importlib.metadata.entry_points(group="pytest11"))
 TESTS = '''
 import pytest
@@ -41,12 +41,19 @@ def test_sizes(graph_snapshot, size):
 
 
 @pytest.fixture
-def session(python: Run, tmp_path: Path) -> Pytest:
-    """Run pytest on `test_model.py`, outside of CI unless told otherwise."""
-    (tmp_path / "test_model.py").write_text(TESTS)
-    plugin = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
-    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(tmp_path)]
-    return lambda *args, **env: python("-m", "pytest", *plugin, *options, *args, **{"CI": "", **env})
+def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Run pytest on `test_model.py` within this process, outside of CI unless told otherwise; gives what it printed."""
+    pytester.makepyfile(test_model=TESTS)
+
+    def run(*args: str, ci: str = "", code: int = 0) -> str:
+        monkeypatch.setenv("CI", ci)
+        plugin = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
+        result = pytester.runpytest_inprocess(*plugin, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)
+        text = "\n".join(result.outlines)
+        assert result.ret == code, text
+        return text
+
+    return run
 
 
 def kept(folder: Path) -> dict[str, str]:
@@ -58,76 +65,69 @@ def edit(folder: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_snapshots_are_written_compared_reviewed_and_accepted(session: Pytest, tmp_path: Path) -> None:
-    first = session()
-    assert first.returncode == 0, first.stdout
-    assert "9 written" in first.stdout
-    files = kept(tmp_path)
+def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, pytester: pytest.Pytester) -> None:
+    assert "9 written" in session()
+    files = kept(pytester.path)
     assert list(files) == [
         "test_loss.backward.graph.txt", "test_loss.both.graph.txt", "test_loss.double_backward.graph.txt",
         "test_loss.forward.graph.txt", "test_loss.graph.txt", "test_sizes[2].2.graph.txt", "test_sizes[2].graph.txt",
         "test_sizes[3].2.graph.txt", "test_sizes[3].graph.txt",
     ]  # fmt: skip
-    edit(tmp_path, "torch.tanh(w * 2)", "torch.tanh(w * 2).relu()")
-    failed = session(CI="true")
-    assert failed.returncode == 1
-    assert "the graph differs from __graphs__/test_model/test_loss.graph.txt" in failed.stdout
-    assert "forward gained a `relu`, on `tanh`" in failed.stdout
-    assert "+ %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0(%tanh)" in failed.stdout
-    picture = Path(failed.stdout.split("side by side: ")[1].splitlines()[0])
+    edit(pytester.path, "torch.tanh(w * 2)", "torch.tanh(w * 2).relu()")
+    failed = session(ci="true", code=1)
+    assert "the graph differs from __graphs__/test_model/test_loss.graph.txt" in failed
+    assert "forward gained a `relu`, on `tanh`" in failed
+    assert "+ %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0(%tanh)" in failed
+    picture = Path(failed.split("side by side: ")[1].splitlines()[0])
     assert picture.read_text().count("<svg ") == 3
-    assert kept(tmp_path) == files
-    updated = session("--graph-update")
-    assert updated.returncode == 0
-    assert "5 updated" in updated.stdout
-    assert session(CI="true").returncode == 0
+    assert kept(pytester.path) == files
+    assert "5 updated" in session("--graph-update")
+    session(ci="true")
 
 
-def test_a_missing_snapshot_fails_in_ci(session: Pytest, tmp_path: Path) -> None:
-    failed = session("-k", "sizes", CI="true")
-    assert "graph_snapshot: there is no " in failed.stdout
-    assert not list((tmp_path / "__graphs__" / "test_model").iterdir())
+def test_a_missing_snapshot_fails_in_ci(session: Session, pytester: pytest.Pytester) -> None:
+    failed = session("-k", "sizes", ci="true", code=1)
+    assert "graph_snapshot: there is no " in failed
+    assert not list((pytester.path / "__graphs__" / "test_model").iterdir())
 
 
-def test_unused_snapshots_are_told_and_removed_with_an_update(session: Pytest, tmp_path: Path) -> None:
+def test_unused_snapshots_are_told_and_removed_with_an_update(session: Session, pytester: pytest.Pytester) -> None:
     session()
-    folder = tmp_path / "__graphs__" / "test_model"
+    folder = pytester.path / "__graphs__" / "test_model"
     (folder / "test_gone.graph.txt").write_text("old")
     (folder / "test_loss.9.graph.txt").write_text("old")
-    (tmp_path / "__graphs__" / "test_old").mkdir()
-    (tmp_path / "__graphs__" / "test_old" / "test_x.graph.txt").write_text("old")
-    part = session("-k", "sizes", "--graph-update")
-    assert "test_gone" not in part.stdout
+    (pytester.path / "__graphs__" / "test_old").mkdir()
+    (pytester.path / "__graphs__" / "test_old" / "test_x.graph.txt").write_text("old")
+    part = session("-k", "sizes")
+    assert "test_gone" not in part
     told = session()
-    assert [line for line in told.stdout.splitlines() if line.startswith("unused")] == [
+    assert [line for line in told.splitlines() if line.startswith("unused")] == [
         "unused: __graphs__/test_model/test_gone.graph.txt",
         "unused: __graphs__/test_model/test_loss.9.graph.txt",
         "unused: __graphs__/test_old/test_x.graph.txt",
-    ] or "removed: __graphs__/test_old/test_x.graph.txt" in part.stdout
-    removed = session("--graph-update")
-    assert "removed: __graphs__/test_model/test_gone.graph.txt" in removed.stdout
-    assert len(kept(tmp_path)) == 9
+    ]
+    assert "removed: __graphs__/test_model/test_gone.graph.txt" in session("--graph-update")
+    assert len(kept(pytester.path)) == 9
 
 
-def test_workers_send_home_what_they_used(session: Pytest, tmp_path: Path) -> None:
+def test_workers_send_home_what_they_used(session: Session, pytester: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
-    assert "9 written" in session("-n", "2").stdout
-    (tmp_path / "__graphs__" / "test_model" / "test_gone.graph.txt").write_text("old")
-    again = session("-n", "2")
-    assert [line for line in again.stdout.splitlines() if "unused" in line] == [
+    assert "9 written" in session("-n", "2")
+    (pytester.path / "__graphs__" / "test_model" / "test_gone.graph.txt").write_text("old")
+    assert [line for line in session("-n", "2").splitlines() if "unused" in line] == [
         "unused: __graphs__/test_model/test_gone.graph.txt"
     ]
 
 
-def test_tensors_of_pytorch_are_compared_too(session: Pytest, tmp_path: Path) -> None:
+def test_tensors_of_pytorch_are_compared_too(session: Session, pytester: pytest.Pytester) -> None:
     pytest.importorskip("torch")
-    (tmp_path / "test_model.py").write_text(
+    (pytester.path / "test_model.py").write_text(
         "import torch\n\ndef test_real(graph_snapshot):\n    model = torch.nn.Linear(3, 2)\n"
         "    loss = model(torch.ones(4, 3)).tanh().sum()\n    assert graph_snapshot == loss\n"
         "    assert graph_snapshot.double_backward == loss\n"
     )
-    assert session().returncode == 0
-    assert "leaf model.weight: float32[2, 3]" in kept(tmp_path)["test_real.graph.txt"]
-    edit(tmp_path, ".tanh()", ".sigmoid()")
-    failed = session()
-    assert "`TanhBackward0` became `SigmoidBackward0`" in failed.stdout or "`tanh` became `sigmoid`" in failed.stdout
+    session()
+    assert "leaf model.weight: float32[2, 3]" in kept(pytester.path)["test_real.graph.txt"]
+    edit(pytester.path, ".tanh()", ".sigmoid()")
+    failed = session(code=1)
+    assert "`tanh` became `sigmoid`" in failed
