@@ -12,6 +12,8 @@ from autograph_cli.cli.options import Opened, StepType, UsageError, choose, open
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
+READABLE = 200
+"""Boxes that a person still finds the way among."""
 VIEWS = ("forward", "backward", "double-backward")
 SUFFIXES = {
     "svg": ".svg", "png": ".png", "pdf": ".pdf", "dot": ".dot", "mermaid": ".mmd", "graphml": ".graphml",
@@ -29,6 +31,7 @@ class Drawing:
     roots: tuple[str, ...]
     order: int
     part: Slice
+    max_nodes: int | None
     engine: str | None
     title: str
 
@@ -38,7 +41,7 @@ class Drawing:
 
         return export.render(
             self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, part=self.part,
-            engine=self.engine, title=self.title,
+            max_nodes=self.max_nodes, engine=self.engine, title=self.title,
         )  # fmt: skip
 
 
@@ -52,6 +55,8 @@ class Drawing:
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
+@click.option("--max-nodes", type=click.IntRange(0), default=READABLE, show_default=True,
+              help="Above this many, chains are folded to one box each in a picture; 0 folds nothing.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
@@ -59,7 +64,7 @@ class Drawing:
 def render(
     ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
     order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
-    engine: str | None, part: Slice,
+    max_nodes: int, engine: str | None, part: Slice,
 ) -> None:  # fmt: skip
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -80,7 +85,10 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    drawing = Drawing(chosen, place.format, roots, 2 if order is None else order, part, engine, opened.trace.script)
+    drawing = Drawing(
+        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, engine,
+        opened.trace.script,
+    )  # fmt: skip
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)
 

@@ -10,6 +10,9 @@ from autograph_cli.cli.options import StepsType
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
 
+NO_GRAPH = 1
+"""The exit code for a script that ended well and built no graph."""
+
 
 @click.command(
     context_settings={"allow_interspersed_args": False}, short_help="Run a script as python does, and record its graph."
@@ -31,7 +34,8 @@ def run(
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
-    input. `import torch` is served by autograph's engine. The report is on stderr, the exit code is the script's.
+    input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's, or
+    1 when it built no graph.
 
     \b
       autograph run expr.py
@@ -47,4 +51,4 @@ def run(
     where = store.keep(trace, folder) if output is None else store.save(trace, output)
     if not quiet:
         print_report(trace, where, folder)
-    ctx.exit(result.exit_code)
+    ctx.exit(result.exit_code or (0 if store.has_graph(trace) else NO_GRAPH))

@@ -10,6 +10,11 @@ from autograph_cli.export.ordering import SMALL, Web
 GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
 
+GIVING = 1e-4
+"""The weight of what gives way to all else in its row."""
+MAIN = 4
+"""How many times as long as another a way is that what follows stands straight under."""
+
 
 def across(web: Web, widths: Sequence[float], count: int, *, root_below: bool) -> list[float]:
     """The x of the middle of each point; `widths` of the first `count`, the boxes, and of the points of long edges.
@@ -22,16 +27,21 @@ def across(web: Web, widths: Sequence[float], count: int, *, root_below: bool) -
         for point, place in zip(points, step, strict=True):
             x[point] = place - step[-1] / 2
     weight = [1.0 if point < count else 6.0 for point in range(len(web.row))]
+    from_above = _depths(web.rows, web.above, count)
+    from_below = _depths(web.rows[::-1], web.below, count)
+    upper, lower = (web.above, web.below, from_above, from_below), (web.below, web.above, from_below, from_above)
     sweeps = 12 if len(web.row) <= SMALL else 6
     for sweep in range(sweeps):
         # The last sweep leads to the roots, so that what has several inputs stands in the middle of them.
         down = (sweeps - sweep) % 2 == root_below
-        near = web.above if down else web.below
+        near, far, deep, behind = upper if down else lower
         order = range(len(web.rows)) if down else range(len(web.rows) - 1, -1, -1)
         for row in order:
             points = web.rows[row]
-            wanted = [_middle([x[other] for other in near[point]], x[point]) for point in points]
-            heavy = [weight[point] if near[point] else 0.1 for point in points]
+            free = [not near[point] or _aside(point, far, deep) for point in points]
+            both = list(zip(points, free, strict=True))
+            wanted = [x[point] if stays else _wish(near[point], x, deep) for point, stays in both]
+            heavy = [GIVING if stays else weight[point] * behind[point] ** 2 for point, stays in both]
             for point, place in zip(points, packed(wanted, heavy, steps[row]), strict=True):
                 x[point] = place
     _straighten(web, x, widths, count)
@@ -71,7 +81,7 @@ def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -
         for point in [*chain[1:-1], None]:
             its = (float("inf"), float("-inf")) if point is None else room(point)
             if max(low, its[0]) > min(high, its[1]) + 1e-9:
-                goal = _middle([x[other] for other in run], 0.0)
+                goal = _middle([x[other] for other in run] or [0.0])
                 for other in run:
                     x[other] = min(max(goal, low), high)
                 run, (low, high) = [], its
@@ -120,10 +130,31 @@ def _parts(web: Web) -> list[int]:
     return part
 
 
-def _middle(values: list[float], otherwise: float) -> float:
+def _depths(rows: Sequence[Sequence[int]], near: Sequence[Sequence[int]], count: int) -> list[int]:
+    """For each point the most boxes on a way that leads to it, itself included."""
+    deep = [0] * len(near)
+    for points in rows:
+        for point in points:
+            deep[point] = max([deep[other] for other in near[point]], default=0) + (point < count)
+    return deep
+
+
+def _aside(point: int, far: Sequence[Sequence[int]], deep: Sequence[int]) -> bool:
+    """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
+    return any(MAIN * deep[point] < deep[other] for other in far[point])
+
+
+def _wish(near: Sequence[int], x: Sequence[float], deep: Sequence[int]) -> float:
+    """Under the main way, where one is much longer than all others; else in the middle of the neighbours."""
+    if len(near) > 1:
+        longest = max(near, key=deep.__getitem__)
+        if all(MAIN * deep[other] <= deep[longest] for other in near if other != longest):
+            return x[longest]
+    return _middle([x[other] for other in near])
+
+
+def _middle(values: list[float]) -> float:
     """The median; of an even number, the middle of the two inner ones."""
-    if not values:
-        return otherwise
     values.sort()
     half = len(values) // 2
     return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2

@@ -1,5 +1,7 @@
 """What can go wrong when a graph is drawn."""
 
+from autograph_cli.graph import GraphError
 
-class ExportError(ValueError):
+
+class ExportError(GraphError):
     """A picture that cannot be made, and what to do instead."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.folding import fold
 from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
@@ -29,16 +30,18 @@ class Job:
     view: str
     title: str
     engine: str | None
+    max_nodes: int | None = None
 
-    def scene(self) -> Scene:
-        """The scene of the view; raises `ExportError` if there is nothing to show."""
+    def scene(self, limit: int | None = None) -> Scene:
+        """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        return build(self.graph, self.title, data=self.view == "forward")
+        scene = build(self.graph, self.title, data=self.view == "forward")
+        return scene if limit is None else fold(scene, limit)
 
     def placed(self) -> Placed:
         """The scene with places; raises `ExportError` if there is nothing to show, or too much."""
-        scene = self.scene()
+        scene = self.scene(self.max_nodes)
         if len(scene.boxes) > LARGEST:
             raise ExportError(
                 f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
@@ -67,7 +70,7 @@ VIEWS: dict[str, View] = {
 def _svg(job: Job) -> bytes:
     if job.engine in (None, BUILT_IN):
         return to_svg(job.placed()).encode()
-    return graphviz_svg(job.scene(), job.engine).encode()
+    return graphviz_svg(job.scene(job.max_nodes), job.engine).encode()
 
 
 def _png(job: Job) -> bytes:
@@ -86,7 +89,7 @@ FORMATS: dict[str, Format] = {
     "png": Format(".png", "image/png", _png),
     "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
-    "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene()).encode()),
+    "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
     "graphml": Format(
         ".graphml", "application/graphml+xml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()
     ),
@@ -103,14 +106,15 @@ def render(
     roots: Iterable[str] | None = None,
     order: int = 2,
     part: Slice | None = None,
+    max_nodes: int | None = None,
     engine: str | None = None,
     title: str = "",
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
-    `part` what of the view is shown. Raises `GraphError` for an unknown name, and `ExportError` for all that stands
-    in the way of a picture.
+    `part` what of the view is shown. A picture of more than `max_nodes` boxes has its chains folded.
+    Raises `GraphError` for an unknown name, and `ExportError` for all that stands in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
@@ -127,7 +131,7 @@ def render(
     if part:
         whole, shown = len(shown), part.of(shown)
         title = f"{title} · {part.words()} ({len(shown)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(shown, view, title, engine))
+    return FORMATS[format].make(Job(shown, view, title, engine, max_nodes))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

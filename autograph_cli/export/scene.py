@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from autograph_cli.export.ranks import heights
+from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.names import output_names, visible
@@ -21,7 +21,7 @@ LEGEND: dict[Style, str] = {
     "cut": "left out from here",
 }
 LONGEST_LABEL = 44
-FAR = 4
+FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
 
@@ -167,11 +167,12 @@ class _Builder:
         for user, _, used, _ in self.uses:
             if self.graph.nodes[used].kind != "operation":
                 users.setdefault(used, []).append(user)
-        height = heights(len(self.graph), [(user, used) for user, _, used, _ in self.uses])
+        edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
+        row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
         repeated = set()
         for used, its in users.items():
-            levels = [height[user] for user in its]
-            length = sum(levels) - min(levels) * len(levels)
+            rows = [row[user] for user in its]
+            length = sum(rows) - min(rows) * len(rows) if self.data else max(rows) * len(rows) - sum(rows)
             length += 2 * sum(self.band[user] != self.band[used] for user in its)
             if length > FAR:
                 repeated.add(used)

@@ -53,10 +53,10 @@ def has_graph(trace: Trace) -> bool:
 def keep(trace: Trace, folder: Path) -> Path | None:
     """Make this the last trace of the folder's store, and return where it is.
 
-    A failed run never costs the trace before it: when it recorded nothing, nothing is written and the answer is None;
-    when it recorded something, the trace before it moves to `previous.json`.
+    No run costs the trace before it without need: of one that recorded nothing, nothing is written and the answer is
+    None; when one failed after it recorded something, the trace before it moves to `previous.json`.
     """
-    if trace.failure and not has_graph(trace):
+    if not has_graph(trace):
         return None
     store = folder / FOLDER
     last = store / LAST

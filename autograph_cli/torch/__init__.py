@@ -42,9 +42,10 @@ from ._ops import legacy as _legacy
 _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
-    "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "classification",
-    "sampling", "embedding", "dropout", "attention", "complexes", "copies", "random", "recurrent", "weights",
-    "recurrent", "protocols", "operators", "special", "fft",
+    "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
+    "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
+    "copies", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products", "einsum",
+    "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -54,7 +55,22 @@ for _name, _method in registry.methods.items():
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
 
-from . import accelerator, autograd, backends, cuda, fft, nn, optim, random, special, version
+from . import (
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    fft,
+    linalg,
+    masked,
+    nn,
+    optim,
+    random,
+    serialization,
+    signal,
+    special,
+    version,
+)
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -74,6 +90,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .serialization import load, save
 from .version import __version__
 
 layout = _layout.layout

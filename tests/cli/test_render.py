@@ -60,7 +60,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
     assert drawn == [
         {"step": 0, "view": "double-backward", "format": "svg", "roots": ("y",), "order": 3, "engine": "dot",
-         "part": Slice(), "title": "expr.py"}
+         "part": Slice(), "max_nodes": 200, "title": "expr.py"}
     ]  # fmt: skip
 
 
@@ -154,8 +154,8 @@ def test_nothing_recorded_says_what_to_do(cli: Cli) -> None:
 
 
 def test_trace_without_a_graph_says_what_to_add(cli: Cli, drawn: Drawn, tmp_path: Path) -> None:
-    store.keep(Trace("expr.py", (Step(0, Graph()),), total_steps=1), tmp_path)
-    result = cli("render")
+    store.save(Trace("expr.py", (Step(0, Graph()),), total_steps=1), tmp_path / "empty.json")
+    result = cli("render", "empty.json")
     assert result.exit_code != 0
     assert "no tensor required grad" in result.stderr
 
@@ -172,3 +172,9 @@ def test_graph_that_cannot_be_drawn_costs_no_file(
     result = cli("render", "--forward", "--backward", "--root", "z")
     assert result.stderr == "Error: There is no root 'z' here; known roots: 'y'.\n"
     assert not list(tmp_path.glob("*.svg"))
+
+
+def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Trace) -> None:
+    result = cli("render", "--engine", "neat")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: There is no layout program 'neat'; known ones: layered, graphviz-pure, dot.\n"

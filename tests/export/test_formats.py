@@ -32,7 +32,7 @@ def test_a_flowchart_has_shapes_labels_bands_and_dashes(traces: dict[str, Trace]
         'subgraph band_2["order 1 · backward"]',
         'subgraph band_0["order 0 · forward"]',
     ]
-    assert any(re.fullmatch(r'    n\d+\(\["w1<br/>AccumulateGrad"\]\):::leaf', line) for line in lines)
+    assert any(re.fullmatch(r'    n\d+\(\["w2<br/>AccumulateGrad"\]\):::leaf', line) for line in lines)
     assert any(re.fullmatch(r'  n\d+ -\.->\|"\[8, 16\]"\| n\d+', line) for line in lines)
 
 

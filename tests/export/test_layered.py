@@ -114,3 +114,18 @@ def test_an_unused_side_branch_hangs_near_its_user() -> None:
     arrows = (*(Arrow(f"n{i}", f"n{i + 1}") for i in range(6)), Arrow("n0", "b"))
     placed = place(Scene("", boxes, arrows))
     assert placed.places[7].y == pytest.approx(placed.places[1].y)
+
+
+def test_a_recurrence_runs_straight_down_with_its_weights_beside_it() -> None:
+    boxes, arrows = [Box("n0", "operation", "tanh")], []
+    for turn in range(1, 40):
+        boxes += [Box(f"n{turn}", "operation", "tanh"), Box(f"m{turn}", "operation", "mm")]
+        boxes += [Box(f"{tag}{turn}", "leaf", tag, small=True) for tag in ("x", "u", "b")]
+        arrows += [Arrow(f"n{turn - 1}", f"n{turn}"), Arrow(f"m{turn}", f"n{turn}"), Arrow(f"b{turn}", f"n{turn}")]
+        arrows += [Arrow(f"x{turn}", f"m{turn}"), Arrow(f"u{turn}", f"m{turn}")]
+    placed = place(Scene("", tuple(boxes), tuple(arrows), data=True))
+    check(placed)
+    at = {box.id: spot.x for box, spot in zip(boxes, placed.places, strict=True)}
+    main = [at[f"n{turn}"] for turn in range(12, 40)]
+    assert max(main) - min(main) < 1
+    assert all(abs(at[f"m{turn}"] - at[f"n{turn}"]) < 150 for turn in range(12, 40))

@@ -131,7 +131,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                 f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
             )
-        made.append(g)
+        made.append(g if g._raw.dtype == kind else operations._to_copy(g, kind))
     return made
 
 

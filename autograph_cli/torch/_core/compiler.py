@@ -23,7 +23,7 @@ def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
-    simple = not op.takes_lists and not op.multiple
+    simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
     op.function = _evaluate(_forward(op) if simple else _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
     if op.promotes and simple:
@@ -142,7 +142,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
 
 def _number_operand(op: Operation) -> list[str]:
     """A Python number beside a tensor becomes one at once: `x * 2` is too common for the way over an exception."""
-    if not (op.promotes and len(op.tensors) == 2):
+    if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
     return [f"        if {second}.__class__ in NUMBERS:", f"            {second} = wrap_number({second}, {first})"]

@@ -15,7 +15,7 @@ from .device import CPU
 from .node import Edge, Node, SavedList, SavedResult, edge_of, extra_of, like_of, save
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
-from .views import bump, make_view, materialize, write
+from .views import bump, check_own_memory, make_view, materialize, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -123,6 +123,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 def put(target: Tensor, raw: Any) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
+    check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
         if not dtypes.can_cast(source, goal):
@@ -151,11 +152,12 @@ def is_operand(x: Any) -> bool:
 
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
+    numbers = op.promotes and not op.strict
     for i, parameter in op.places:
         x = args[i]
         if x.__class__ is Tensor:
             continue
-        if op.promotes and x.__class__ in NUMBERS and i and isinstance(args[0], Tensor):
+        if numbers and x.__class__ in NUMBERS and i and isinstance(args[0], Tensor):
             args = (*args[:i], wrap_number(x, args[0]), *args[i + 1 :])
         elif not _fits(parameter, x):
             break
@@ -166,7 +168,7 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
         if _fits(parameter, x):
             fixed.append(x)
-        elif op.promotes and tensors and isinstance(x, (bool, int, float, complex, np.generic)):
+        elif numbers and tensors and (position or op.number_first) and isinstance(x, (bool, int, float, complex, np.generic)):
             fixed.append(wrap_number(x, tensors[0]))
         else:
             raise argument_error(op, parameter.name, position, parameter.type, x)

@@ -10,7 +10,9 @@ Each operation has two ways to run. `general` (general.py) is the plain statemen
 
 from __future__ import annotations
 
-import inspect
+import ast
+import functools
+import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -58,6 +60,8 @@ class Operation:
         self.kernel = kernel
         self.derivatives = derivatives
         self.promotes: bool = flags.get("promotes", False)
+        self.strict: bool = flags.get("strict", False)
+        self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
@@ -162,23 +166,20 @@ def _raw_saved_property(index: int) -> property:
 
 def _lambda_text(formula: Formula) -> str:
     """The body of a formula, from its source."""
-    import ast
-    import textwrap
-
     if formula.__name__ != "<lambda>":
         return formula.__name__
-    lines, start = inspect.getsourcelines(formula)
-    text = textwrap.dedent("".join(lines)).strip().rstrip(",")
-    for candidate in (text, f"f({text})", f"({text})", f"f({text}", f"dict({{{text}}})"):
-        try:
-            tree = ast.parse(candidate)
-        except SyntaxError:
-            continue
-        names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
-        for found in ast.walk(tree):
-            if isinstance(found, ast.Lambda) and tuple(a.arg for a in found.args.args) == names:
-                return ast.unparse(found.body)
-    return f"<{formula.__code__.co_filename.rpartition('/')[2]}:{start}>"
+    code = formula.__code__
+    for found in _lambdas(code.co_filename):
+        names = tuple(a.arg for a in found.args.args)
+        if found.lineno == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
+            return ast.unparse(found.body)
+    return f"<{code.co_filename.rpartition('/')[2]}:{code.co_firstlineno}>"
+
+
+@functools.cache
+def _lambdas(file: str) -> tuple[ast.Lambda, ...]:
+    tree = ast.parse("".join(linecache.getlines(file)))
+    return tuple(found for found in ast.walk(tree) if isinstance(found, ast.Lambda))
 
 
 def camel(name: str) -> str:
@@ -192,7 +193,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
 
     `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
     name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
-    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype),
+    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
+    a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
     `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
@@ -219,7 +221,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "floating", "view", "nondifferentiable", "list_result", "inline")
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "nondifferentiable", "list_result", "inline")
 
 
 def parameter_default(parameter: Parameter) -> bool:

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from . import general
 from .operation import Operation, operations
 from .state import L
@@ -47,15 +49,15 @@ def twin(op: Operation) -> Callable[..., Any]:
     return run
 
 
-def composite(function: bool = True, method: bool = True, out: bool = False, formula: bool = False,
+def composite(function: bool = True, method: bool = True, out: bool | str = False, formula: bool = False,
               name: str = "", aliases: Iterable[str] = ()) -> Callable[[F], F]:  # fmt: skip
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
-        public = with_out(run) if out else run
+        public = with_out(run, apart=out == "apart") if out else run
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -68,13 +70,25 @@ def composite(function: bool = True, method: bool = True, out: bool = False, for
     return decorate
 
 
-def with_out(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with an argument `out=`: results go into given tensors, outside the graph."""
+def _check_apart(targets: Any, given: Any) -> None:
+    for x in given:
+        for target in targets:
+            if isinstance(x, Tensor) and np.shares_memory(x._raw, target._raw):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation."
+                )
+            if isinstance(x, (tuple, list)):
+                _check_apart(targets, x)
 
+
+def with_out(run: Callable[..., Any], apart: bool = False) -> Callable[..., Any]:
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return run(*args, **kwargs)
+        if apart:
+            _check_apart([out] if isinstance(out, Tensor) else out, (*args, *kwargs.values()))
         before, L.grad = L.grad, False
         try:
             results = run(*args, **kwargs)
@@ -95,7 +109,7 @@ def with_out(run: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def dispatch(method: bool = True, function: bool = True, inplace: bool = True, out: bool = True,
+def dispatch(method: bool = True, function: bool = True, inplace: bool = True, out: bool | str = True,
              aliases: Iterable[str] = ()) -> Callable[[F], Callable[..., Any]]:  # fmt: skip
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -113,7 +127,7 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = with_out(run) if out else run
+        public = with_out(run, apart=out == "apart") if out else run
         for known in (name, *aliases):
             if function:
                 functions[known] = public

@@ -236,8 +236,18 @@ def bump(tensor: Tensor) -> None:
     counter(tensor)[0] += 1
 
 
+def check_own_memory(raw: Any) -> None:
+    """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    if 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
+
+
 def write(tensor: Tensor, raw: Any) -> None:
     """Put new values into the tensor's memory and count the change."""
+    check_own_memory(tensor._raw)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):

@@ -17,6 +17,7 @@ from .frames import Frames
 from .indexing import Indexing
 from .linear import Linear
 from .losses import Losses
+from .matrices import Matrices
 from .movement import Movement
 from .neural import Neural
 from .normalization import Normalization
@@ -31,7 +32,7 @@ from .special import Special
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
+    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -34,6 +34,7 @@ class Activation:
     number: Any
     where: Any
     sigmoid: Any
+    kept: Any
 
     def error_function(self, a: Any) -> Any:
         """erf, to the last digits of a double: the Taylor polynomial around the nearest point of a table."""
@@ -104,7 +105,7 @@ class Activation:
         return self.xp.minimum(self.xp.maximum(a, self.number(low, a)), self.number(high, a))
 
     def hardtanh_backward(self, grad: Any, a: Any, low: Any, high: Any) -> Any:
-        return self.where((a <= low) | (a >= high), self.number(0, grad), grad)
+        return self.kept(grad, ~((a <= low) | (a >= high)))
 
     def hardsigmoid(self, a: Any) -> Any:
         return self.hardtanh(a + self.number(3, a), 0, 6) / self.number(6, a)
@@ -124,10 +125,10 @@ class Activation:
         return self.where(a > edge, a - edge, self.where(a < -edge, a + edge, a * self.number(0, a)))
 
     def softshrink_backward(self, grad: Any, a: Any, lambd: Any) -> Any:
-        return self.where((a >= -lambd) & (a <= lambd), self.number(0, grad), grad)
+        return self.kept(grad, ~((a >= -lambd) & (a <= lambd)))
 
     def hardshrink(self, a: Any, lambd: Any = 0.5) -> Any:
-        return self.where((a >= -lambd) & (a <= lambd), self.number(0, a), a)
+        return self.kept(a, ~((a >= -lambd) & (a <= lambd)))
 
     hardshrink_backward = softshrink_backward
 

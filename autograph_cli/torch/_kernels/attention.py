@@ -41,7 +41,13 @@ class Attention:
         power = self.xp.exp(scores - top)
         total = self.xp.add.reduce(power, axis=-1, keepdims=True)
         weights = power / self.where(total == 0, self.number(1, q), total)
-        return self.xp.matmul(weights, v), (self.xp.log(total) + top)[..., 0]
+        out = self.xp.empty_like(q)  # Laid out as the queries are, as PyTorch's kernel leaves it.
+        out[...] = self.xp.matmul(weights, v)
+        return out, (self.xp.log(total) + top)[..., 0]
+
+    def _positions_first(self, a: Any) -> Any:
+        """The same array with positions before heads in memory."""
+        return self.xp.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
 
     def _scaled_dot_product_flash_attention_for_cpu_backward(self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any,
                                                              causal: bool, mask: Any, scale: Any) -> Any:  # fmt: skip
@@ -51,9 +57,9 @@ class Attention:
         inner = self.xp.add.reduce(grad * output, axis=-1, keepdims=True)
         by_score = weights * (by_weight - inner) * factor
         return (
-            self.xp.matmul(by_score, k),
-            self.xp.matmul(by_score.swapaxes(-1, -2), q),
-            self.xp.matmul(weights.swapaxes(-1, -2), grad),
+            self._positions_first(self.xp.matmul(by_score, k)),
+            self._positions_first(self.xp.matmul(by_score.swapaxes(-1, -2), q)),
+            self._positions_first(self.xp.matmul(weights.swapaxes(-1, -2), grad)),
         )
 
     def _trilinear(self, a: Any, b: Any, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:

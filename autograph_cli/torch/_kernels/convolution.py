@@ -88,10 +88,31 @@ class Convolution:
     def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
-        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
         rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
+        if set(stride) == {1}:
+            return self._spread_densely(a, rows, c, size, kernel, padding, dilation)
+        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
         columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
         return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
+
+    def _spread_densely(self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole plane."""
+        n, o = a.shape[:2]
+        wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
+        lines = self.xp.zeros((n, o, a.shape[2], *wide[1:]), a.dtype)
+        inside = (..., *map(slice, a.shape[3:]))
+        lines[inside] = a
+        flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
+        length = flat.shape[3]
+        columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
+        steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
+        reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
+        image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
+        for i, place in enumerate(itertools.product(*map(range, kernel))):
+            start = sum(k * step for k, step in zip(place, steps, strict=True))
+            image[:, :, start : start + length] += columns[:, :, i]
+        inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
+        return self.xp.ascontiguousarray(image[:, :, : math.prod(wide)].reshape(n, c, *wide)[inside])
 
     def _weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         kernel = sizes[2:]

@@ -108,7 +108,7 @@ class Indexing:
         return self.xp.iinfo(a.dtype).max if a.dtype.kind in "iu" else True if a.dtype.kind == "b" else self.xp.inf
 
     def scatter_reduce_two(self, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
-        return self._written(a, dim, index, src, lambda out, at, values: self._reduce_into(out, at, values, reduce, include_self))
+        return self._written(a, dim, index, src, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
 
     def _slices(self, a: Any, dim: int, index: Any, source: Any, write: Any) -> Any:
         """A copy of `a`, whose slices that `index` names are changed."""
@@ -137,7 +137,7 @@ class Indexing:
         return self._slices(a, dim, index, source, self._put)
 
     def index_reduce(self, a: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
-        return self._slices(a, dim, index, source, lambda out, at, values: self._reduce_into(out, at, values, reduce, include_self))
+        return self._slices(a, dim, index, source, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
 
     def distinct(self, index: Any) -> Any:
         return self.xp.unique(index)

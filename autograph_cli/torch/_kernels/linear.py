@@ -9,6 +9,7 @@ class Linear:
     """Kernels of linear algebra."""
 
     xp: Any
+    conj: Any
 
     def mm(self, a: Any, b: Any) -> Any:
         return self.xp.matmul(self._dense(a), self._dense(b))
@@ -35,3 +36,67 @@ class Linear:
             return product
         product += a if beta == 1 else a * a.dtype.type(beta)
         return product
+
+    def addmv(self, a: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        return self._added(a, self.mv(mat, vec), beta, alpha)
+
+    def addr(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        return self._added(a, self.ger(x, y), beta, alpha)
+
+    def baddbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        return self._added(a, self.bmm(x, y), beta, alpha)
+
+    def addbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        return self._added(a, self.bmm(x, y).sum(0), beta, alpha)
+
+    def _added(self, a: Any, product: Any, beta: Any, alpha: Any) -> Any:
+        product = product if alpha == 1 else product * product.dtype.type(alpha)
+        if beta == 0:
+            return product
+        return product + (a if beta == 1 else a * a.dtype.type(beta))
+
+    def vdot(self, a: Any, b: Any) -> Any:
+        return self.dot(self.conj(a), b)
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        return self.xp.matmul(self._dense(a), self._dense(b))
+
+    def linalg_cross(self, a: Any, b: Any, dim: int = -1) -> Any:
+        return self.xp.cross(a, b, axis=dim)
+
+    # ---------------------------------------------------------------- distances
+
+    def _differences(self, x: Any, y: Any) -> Any:
+        return x[..., :, None, :] - y[..., None, :, :]
+
+    def _cdist_forward(self, x: Any, y: Any, p: float) -> Any:
+        size = abs(self._differences(x, y))
+        if p == 2:
+            return self.xp.sqrt((size * size).sum(-1))
+        if p == float("inf"):
+            return size.max(-1, initial=0)
+        if p == 0:
+            return (size != 0).sum(-1).astype(size.dtype)
+        return size.sum(-1) if p == 1 else self.xp.power((size**p).sum(-1), 1 / p)
+
+    def _cdist_backward(self, grad: Any, x: Any, y: Any, p: float, distance: Any) -> Any:
+        """The gradient of the first argument; 0 where a distance is 0."""
+        xp, apart = self.xp, self._differences(x, y)
+        grad, distance, size = grad[..., None], distance[..., None], abs(apart)
+        if p == 0:
+            slope = xp.zeros_like(apart)
+        elif p == 1:
+            slope = xp.sign(apart) * grad
+        elif p == float("inf"):
+            slope = xp.sign(apart) * grad * (size == distance)
+        else:
+            with xp.errstate(all="ignore"):
+                slope = xp.sign(apart) * size ** (p - 1) * grad / distance ** (p - 1)
+            slope = xp.where((distance == 0) | ((apart == 0) & (p < 1)), 0, slope)
+        return slope.sum(-2)
+
+    def _euclidean_dist(self, x: Any, y: Any) -> Any:
+        """By one product: |x|**2 + |y|**2 - 2 x y."""
+        squares = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :]
+        rest = squares - 2 * self.matmul(x, self.xp.swapaxes(y, -1, -2))
+        return self.xp.sqrt(self.xp.maximum(rest, 0))

@@ -168,6 +168,30 @@ class Movement:
             self.slice(out, dim, i, reach, step)[...] += grad[..., i]
         return out
 
+    def _with_window(self, a: Any, src: Any, window: Any) -> Any:
+        """A copy of `a`, with `src` where `window` looks."""
+        out = self.xp.array(a)
+        part = window(out)
+        if part.shape != src.shape:
+            raise RuntimeError(
+                f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+                f"{list(part.shape)}"
+            )
+        part[...] = src
+        return out
+
+    def slice_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.slice(out, *window))
+
+    def select_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.select(out, *window))
+
+    def diagonal_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.diagonal(out, *window))
+
+    def as_strided_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+        return self._with_window(a, src, lambda out: self.as_strided(out, *window))
+
     def quarters(self, a: Any, k: int, dims: Any) -> Any:
         """A plane turned."""
         return self.xp.rot90(a, k, dims)

@@ -121,9 +121,10 @@ class Pointwise:
         return a.imag
 
     def view_as_real(self, a: Any) -> Any:
-        return a.view(a.real.dtype).reshape(*a.shape, 2) if a.flags.c_contiguous else self._strided_parts(a)
+        return a.view(a.real.dtype).reshape(*a.shape, 2) if a.ndim and a.flags.c_contiguous else self._strided_parts(a)
 
     def _strided_parts(self, a: Any) -> Any:
+        a = self.xp.asarray(a)
         parts = a.real
         strides = (*parts.strides, parts.itemsize)
         return self.xp.lib.stride_tricks.as_strided(parts, (*a.shape, 2), strides)
@@ -210,7 +211,14 @@ class Pointwise:
         return self.xp.maximum(a, self.number(0, a))
 
     def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
-        return self.xp.where(a <= threshold, self.number(0, grad), grad)[()]
+        return self.kept(grad, ~(a <= threshold))
+
+    def kept(self, grad: Any, mask: Any) -> Any:
+        """`grad` where `mask` holds, 0 elsewhere: bits masked by bits, several times faster than a selection."""
+        if grad.ndim == 0 or grad.dtype.kind != "f" or grad.shape != mask.shape:
+            return self.xp.where(mask, grad, self.number(0, grad))[()]
+        whole = self.xp.dtype(f"i{grad.itemsize}")
+        return (grad.view(whole) & self.xp.negative(mask.view("int8")).astype(whole)).view(grad.dtype)
 
     def tanh_backward(self, grad: Any, output: Any) -> Any:
         return grad * self.conj(self.number(1, output) - output * output)

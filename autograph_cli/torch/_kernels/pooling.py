@@ -43,30 +43,55 @@ class Pooling:
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
         framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
-        corner = self._corners(size, stride, padding, out)
-        best: Any = None
-        places: Any = None
-        for place, window in self._windows(kernel, stride, dilation, out):
-            candidate = framed[window]
-            shift = sum(k * d * math.prod(size[i + 1 :]) for i, (k, d) in enumerate(zip(place, dilation, strict=True)))
-            if best is None:
-                first = self._corners(size, stride, padding, out, dilation)
-                best, places = candidate.copy(), self.xp.broadcast_to(first, candidate.shape).copy()
-                continue
-            better = (candidate > best) | (candidate != candidate)
-            best = self.xp.where(better, candidate, best)
-            places = self.xp.where(better, corner + shift, places)
-        return best, places
+        candidates = [framed[window] for _, window in self._windows(kernel, stride, dilation, out)]
+        best = candidates[0].copy()
+        for candidate in candidates[1:]:
+            self.xp.maximum(best, candidate, out=best)
+        steps = list(itertools.product(*map(range, kernel)))
+        inside = self._inside(size, stride, padding, dilation, out, steps) if framed is not a else None
+        chosen = self._chosen(best, candidates, inside)
+        shifts = [sum(k * d * math.prod(size[i + 1 :]) for i, (k, d) in enumerate(zip(p, dilation, strict=True))) for p in steps]
+        return best, self.xp.asarray(shifts)[chosen] + self._corners(size, stride, padding, out)
 
-    def _corners(self, size: Sizes, stride: Sizes, padding: Sizes, out: Sizes, dilation: Sizes | None = None) -> Any:
-        """The flat place of each window's first element; with `dilation`, of the first one inside the image."""
+    def _inside(self, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes, steps: Any) -> list[Any]:
+        """For each element of the window: in which windows it lies inside the image."""
+        found = []
+        for step in steps:
+            whole = self.xp.ones(out, bool)
+            for i, (n, k, s, p, d, m) in enumerate(zip(size, step, stride, padding, dilation, out, strict=True)):
+                place = self.xp.arange(m) * s - p + k * d
+                whole &= ((place >= 0) & (place < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+            found.append(whole)
+        return found
+
+    def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:
+        """Which element of its window each maximum is: the first that equals it, or the last that is no number.
+
+        Small integers and maxima instead of selections, which cost ten times as much.
+        """
+        many = len(candidates)
+        kind = self.xp.dtype("uint8" if many < 255 else "int64").type
+        code = self.xp.zeros(best.shape, kind)
+        for k, candidate in enumerate(candidates):
+            match = candidate == best
+            match = match if inside is None else match & inside[k]
+            self.xp.maximum(code, match * kind(many - k), out=code)
+        code = kind(many) - code
+        if best.dtype.kind == "f" and self.xp.isnan(best).any():
+            for k, candidate in enumerate(candidates):
+                code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
+        return code
+
+    def _corners(self, size: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+        """The flat place of each window's first element."""
         total = self.xp.zeros(out, "int64")
         for i, (s, p, m) in enumerate(zip(stride, padding, out, strict=True)):
             line = self.xp.arange(m) * s - p
-            if dilation is not None:
-                line = self.xp.where(line < 0, line % dilation[i], line)
             total = total + (line * math.prod(size[i + 1 :])).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
         return total
+
+    def contiguous_as(self, grad: Any, like: Any) -> Any:
+        return self.xp.ascontiguousarray(grad)
 
     def put_planes(self, grad: Any, sizes: Sizes, indices: Any, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat places of each plane: the adjoint of picking."""

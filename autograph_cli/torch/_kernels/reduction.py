@@ -89,6 +89,14 @@ class Reduction:
         total = self.xp.log(self.xp.add.reduce(self.xp.exp(a - top), axis=dim, keepdims=keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
+    def logcumsumexp(self, a: Any, dim: int) -> Any:
+        if a.ndim == 0:
+            return a
+        if a.dtype.kind == "c":
+            top = a.real.max(axis=dim, keepdims=True) if a.shape[dim] else a.real
+            return self.xp.log(self.xp.cumsum(self.xp.exp(a - top), axis=dim)) + top
+        return self.xp.logaddexp.accumulate(a, axis=dim)
+
     def cast_like(self, a: Any, like: Any) -> Any:
         return a.astype(like.dtype)
 

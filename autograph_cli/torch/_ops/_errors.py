@@ -1,10 +1,18 @@
-"""Formulas that refuse."""
+"""Errors of linear algebra, and formulas that refuse."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._core.operation import Formula
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no such factor or inverse."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
 
 
 def not_implemented(name: str) -> Formula:

@@ -116,14 +116,14 @@ floor_divide_scalar = operation(
     node="NotImplemented", self=no_derivative("floor_divide"),
 )  # fmt: skip
 maximum = operation(
-    "maximum(Tensor self, Tensor other)", promotes=True,
+    "maximum(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
 )  # fmt: skip
 minimum = operation(
-    "minimum(Tensor self, Tensor other)", promotes=True,
+    "minimum(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(

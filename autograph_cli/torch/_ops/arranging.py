@@ -8,6 +8,7 @@ from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from . import views
 from .results import named_result
 
 flip_op = operation("flip(Tensor self, int[] dims)", self=lambda f, grad, dims: f.flip(grad, dims))
@@ -41,7 +42,8 @@ topk_op = operation(
 def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
     """The gradients of all copies, summed."""
     lead = len(repeats) - len(sizes)
-    grad = f.sum_dim_IntList(grad, tuple(range(lead)), False) if lead else grad
+    for _ in range(lead):
+        grad = f.sum_dim_IntList(grad, (0,), False)
     shape: list[int] = []
     axes = []
     for n, times in zip(sizes, repeats[lead:], strict=True):
@@ -64,6 +66,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     from .._core import dims as d
 
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if not moves:
+        raise RuntimeError("`shifts` required")
     if dims is None or dims == ():
         return roll_op(input, moves, ())
     axes = d.wrap_all(dims, input.ndim)
@@ -118,7 +122,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    return diag_embed_op(input, offset, dim1, dim2)
+    return diag_embed_op(input, offset, *views.plane(dim1, dim2, input.ndim + 1))
 
 
 @composite(out=True)

@@ -9,6 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import activations, arithmetic, reductions, views
+from .linear import linear
 from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
 from .nonlinear import logsigmoid, refuse
 
@@ -296,3 +297,48 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
             f"Expected tensor to have size {sum(lengths) if targets.ndim == 1 else n} at dimension 0, but got size "
             f"{targets._raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
         )
+
+
+# ---------------------------------------------------------------- a linear layer and its cross entropy
+
+
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
+    """The cross entropy of a linear layer's results; `linear_weight` is (C, ..., in) for losses of more dimensions.
+
+    RuntimeError for shapes that do not go together. Only `options=None`, the composition of operations, is there.
+    """
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy with options is not available in autograph's engine yet")
+    _check_layer(input, linear_weight, linear_bias)
+    features, inner = linear_weight._raw.shape[:-1], linear_weight._raw.shape[-1]
+    if ignore_index is not None and target._raw.dtype.kind == "f":
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)  # type: ignore[attr-defined]
+    bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()  # type: ignore[attr-defined]
+    if inner != input._raw.shape[-1]:
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and {inner}, "
+            "respectively"
+        )
+    scores = linear(input, rows, bias).unflatten(-1, features)  # type: ignore[attr-defined]
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
+    features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
+    if len(features) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {list(weight._raw.shape)} requires batched input, [N, {inner}], "
+            f"got unbatched input with shape {list(input._raw.shape)}"
+        )
+    if bias is not None and bias._raw.shape != features:
+        raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")

@@ -191,7 +191,8 @@ def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
 
 def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
     made: Any = operation(
-        f"{name}(Tensor self, Tensor other)", _bits(ufunc, label, symbol.endswith("shift")), promotes=True
+        f"{name}(Tensor self, Tensor other)", _bits(ufunc, label, symbol.endswith("shift")), promotes=True,
+        number_first=True,
     )
     publish(made, inplace=True)
     run, in_place = made.op.operator, twin(made.op)
@@ -202,7 +203,14 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
             made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
         )
     else:
-        methods[f"__r{symbol}__"] = run
+        methods[f"__r{symbol}__"] = lambda self, other: run(_first(self), other)
+
+
+def _first(self: Any) -> Tensor:
+    """The tensor that a method is called on."""
+    if not isinstance(self, Tensor):
+        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(self).__name__}'")
+    return self
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:

@@ -45,17 +45,21 @@ to_copy = operation(
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )  # fmt: skip
 to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
-clone_in_format = operation(
-    "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
-)
 
 
 def _cast_back(f: Any, grad: Any, dtype: Any) -> Any:
-    """A gradient in the dtype before the cast: of a complex one the real part, where that was real."""
-    if f.is_complex(grad) and dtypes.CATEGORY[dtype] != dtypes.COMPLEX:
-        grad = f.real(grad)
-    return grad if getattr(grad.dtype, "numpy", grad.dtype) == dtype else f._to_copy(grad, dtype)
+    """A gradient in the dtype of what was cast."""
+    found = f.real(grad) if f.is_complex(grad) and dtype.kind != "c" else grad
+    return found if _dtype(found) == dtype else f._to_copy(found, dtype)
 
+
+def _dtype(x: Any) -> Any:
+    return x._raw.dtype if isinstance(x, Tensor) else x.dtype
+
+
+clone_in_format = operation(
+    "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
+)
 
 
 def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_format: Any = None) -> Tensor:

@@ -94,7 +94,7 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "view": lambda x, *size: (views.view_op, x, dims.infer(dims.sizes(size), x._raw.size)),
     "expand": lambda x, *size, implicit=False: (views.expand_op, x, views.expanded(x, dims.sizes(size))),
     "permute": lambda x, dims: (views.permute_op, x, wrap_all(dims, x.ndim)),
-    "t": lambda x: (views.t_op, x),
+    "t": lambda x: (views.t_op, views.at_most_matrix("t", x)),
     "transpose": lambda x, dim0, dim1: (views.transpose_op, x, dims.wrap(dim0, x.ndim), dims.wrap(dim1, x.ndim)),
     "unsqueeze": lambda x, dim: (views.unsqueeze_op, x, dims.wrap(dim, x.ndim + 1)),
     "squeeze": _squeeze,
@@ -102,7 +102,7 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "slice": _slice,
     "as_strided": lambda x, size, stride, storage_offset=None: (
         views.as_strided_op, x, tuple(size), tuple(stride), storage_offset),
-    "unbind": lambda x, dim=0: (joining.unbind_op, x, dims.wrap(dim, x.ndim)),
+    "unbind": lambda x, dim=0: (joining.unbind_op, x, joining.unbind_dim(x, dim)),
     "split": lambda x, split_size, dim=0: (joining.split_op, x, split_size, dims.wrap(dim, x.ndim)),
     "split_with_sizes": _split_copies,
     "unfold": lambda x, dimension, size, step: (unfold_op, x, dims.wrap(dimension, x.ndim), size, step),
@@ -138,12 +138,14 @@ for _name, _choose in _CHOICES.items():
 @composite(method=False, out=True, name="diagonal_copy")
 def diagonal_copied(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`diagonal` in memory of its own."""
-    return arranging.diagonal_copy(input, offset, dims.wrap(dim1, input.ndim), dims.wrap(dim2, input.ndim))
+    return arranging.diagonal_copy(input, offset, *views.plane(dim1, dim2, input.ndim))
 
 
 @composite(out=True)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`narrow` in memory of its own."""
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     d = dims.wrap(dim, input.ndim)
     first = views.check_narrow(input, d, start, length)
     return narrow_copy_op(input, d, first, length)
@@ -159,41 +161,25 @@ narrow_copy_op = operation(
 # ---------------------------------------------------------------- values put where a view would look
 
 
-def _writes(view: str) -> Callable[..., Any]:
-    """A kernel that writes `src` where the kernel `view` of a copy looks."""
-
-    def write(f: Any, a: Any, src: Any, *arguments: Any) -> Any:
-        out = f.xp.array(a)
-        part = getattr(f, view)(out, *arguments)
-        if part.shape != src.shape:
-            raise RuntimeError(
-                f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
-            )
-        part[...] = src
-        return out
-
-    return write
-
-
 slice_scatter_op = operation(
-    "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)", _writes("slice"),
+    "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
     self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
         grad, f.zeros_of(src_sizes, grad), dim, start, end, step),
     src=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
 )  # fmt: skip
 select_scatter_op = operation(
-    "select_scatter(Tensor self, Tensor src, int dim, int index)", _writes("select"),
+    "select_scatter(Tensor self, Tensor src, int dim, int index)",
     self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
     src=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 diagonal_scatter_op = operation(
-    "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)", _writes("diagonal"),
+    "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
     self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
         grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2),
     src=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
 )  # fmt: skip
 as_strided_scatter_op = operation(
-    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)", _writes("as_strided"),
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
     self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
         grad, f.zeros_of(src_sizes, grad), size, stride, offset),
     src=lambda f, grad, size, stride, offset: f.as_strided(f.contiguous(grad), size, stride, offset),
@@ -215,7 +201,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 @composite(out=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`input` with `src` on a diagonal."""
-    return diagonal_scatter_op(input, src, offset, dims.wrap(dim1, input.ndim), dims.wrap(dim2, input.ndim))
+    return diagonal_scatter_op(input, src, offset, *views.plane(dim1, dim2, input.ndim))
 
 
 @composite(out=True)
@@ -264,9 +250,7 @@ def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
 @composite(function=False, name="t_")
 def t_(self: Tensor) -> Tensor:
     """`t` in place."""
-    if self.ndim > 2:
-        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return turn(self, _t)
+    return turn(views.at_most_matrix("t_", self), _t)
 
 
 @composite(function=False, name="transpose_", aliases=("swapaxes_", "swapdims_"))

@@ -409,6 +409,10 @@ def _complex(f: Any, real: Any, imag: Any) -> Any:
     return real + imag * (dtypes.FROM_NUMPY[real.dtype].to_complex().numpy.type(1j))
 
 
+def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
+    return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
+
+
 complex_op = operation(
     "complex(Tensor real, Tensor imag)", _complex,
     real=lambda f, grad: f.real(grad),
@@ -416,8 +420,7 @@ complex_op = operation(
 )  # fmt: skip
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
-    abs=lambda f, grad, result: f.real(f.conj(grad) * f.sgn(result)),
-    angle=lambda f, grad, result: f.real(f.conj(grad) * f.mul_Scalar(result, 1j)),
+    joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor
@@ -74,7 +75,7 @@ atanh = operation(
         f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
 )  # fmt: skip
 atan2 = operation(
-    "atan2(Tensor self, Tensor other)", promotes=True, floating=True,
+    "atan2(Tensor self, Tensor other)", promotes=True, strict=True, floating=True,
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )  # fmt: skip
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
@@ -183,7 +184,11 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @composite()
 def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    return clone(input)
+    """A copy; its elements keep their order in memory unless a format is named."""
+    if memory_format in (None, preserve_format) or (memory_format is contiguous_format and input._raw.flags.c_contiguous):
+        return clone(input)
+    made: Tensor = operations.clone_format(input, memory_format)
+    return made
 
 
 @composite()

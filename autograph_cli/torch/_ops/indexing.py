@@ -12,7 +12,7 @@ from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import views
-from .arithmetic import no_derivative
+from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
@@ -62,8 +62,8 @@ index_select_op = operation(
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     self=lambda f, grad: grad,
-    source=lambda f, grad, dim, index, alpha: f.mul_Scalar(f.index_select(grad, dim, index), alpha)
-    if alpha != 1 else f.index_select(grad, dim, index),
+    source=lambda f, grad, dim, index, source_sizes, alpha: scaled(
+        f, read_slices(f, grad, dim, index, source_sizes), alpha),
 )  # fmt: skip
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
@@ -90,6 +90,13 @@ fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)", node="FillBackward3", self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad)
 )
 zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
+
+
+def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:
+    """The slices of a gradient that belong to the source of an `index_*` operation."""
+    if source_sizes:
+        return f.expand(f.index_select(grad, dim, index), source_sizes)
+    return f.index_select(grad, dim, f.squeeze_dim(index, 0) if index.ndim else index)
 
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
@@ -406,14 +413,14 @@ def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | 
     return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
 
 
-@composite(out=True)
+@composite(out="apart")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)
     return gather_op(input, d, index)
 
 
-@dispatch()
+@dispatch(out="apart")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
@@ -423,14 +430,14 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
 
 
-@dispatch()
+@dispatch(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
     d = dims.wrap(dim, input.ndim)
     along("scatter_add", input, d, index, src)
     return scatter_add_op, input, d, index, src
 
 
-@composite(out=True)
+@composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
 
@@ -458,7 +465,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return tuple(make(np.ascontiguousarray(column)) for column in places.T)
 
 
-@composite(out=True)
+@composite(out="apart")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in a row; both are broadcast."""
     if mask._raw.dtype != bool:

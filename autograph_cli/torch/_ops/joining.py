@@ -64,14 +64,14 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     given = list(tensors)
     if not given:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+        raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
     for i, x in enumerate(given):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
     return given
 
 
-@composite(method=False, out=True, aliases=("concat", "concatenate"))
+@composite(method=False, out="apart", aliases=("concat", "concatenate"))
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors along a dimension they have.
 
@@ -153,7 +153,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @composite()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every slice along `dim`."""
-    if input.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
-    found: tuple[Tensor, ...] = unbind_op(input, dims.wrap(dim, input.ndim))
+    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))
     return found
+
+
+def unbind_dim(input: Tensor, dim: int) -> int:
+    """The dimension to unbind, counted from the front."""
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dims.wrap(dim, input.ndim)

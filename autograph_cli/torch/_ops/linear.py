@@ -104,6 +104,12 @@ def mv_(input: Tensor, vec: Tensor) -> Tensor:
 @composite(name="dot", out=True)
 def dot_(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
+    check_dot(input, tensor)
+    return dot(input, tensor)
+
+
+def check_dot(input: Tensor, tensor: Tensor) -> None:
+    """Raise PyTorch's error for what has no inner product."""
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input._raw.dtype != tensor._raw.dtype:
@@ -118,7 +124,6 @@ def dot_(input: Tensor, tensor: Tensor) -> Tensor:
             f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to have the "
             f"same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
         )
-    return dot(input, tensor)
 
 
 @composite(name="bmm", out=True)
@@ -162,9 +167,20 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return views.squeeze_in_place(mm_(views.unsqueeze_op(input, 0), other), 0)
     if n == 2 and m == 2:
         return mm_(input, other)
+    input, other = _without_single_batch(input, other)
     if _should_fold(input, other):
         return _folded(input, other)
     return _batched(input, other)
+
+
+def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Of two batches, one of a single matrix that needs a gradient is taken as that matrix."""
+    if a.ndim == b.ndim == 3 and (a._raw.shape[0] == 1) != (b._raw.shape[0] == 1):
+        if b._raw.shape[0] == 1 and b.requires_grad:
+            return a, views.squeeze_dim(b, 0)
+        if a._raw.shape[0] == 1 and a.requires_grad:
+            return views.squeeze_dim(a, 0), b
+    return a, b
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
@@ -233,4 +249,5 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return views.view(addmm_(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
-operations.ger = outer
+
+operations.ger, operations.matmul = outer, matmul

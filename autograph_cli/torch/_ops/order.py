@@ -123,15 +123,6 @@ def _runs(name: str, ufunc: str) -> Any:
 cummax_op, cummin_op = _runs("cummax", "maximum"), _runs("cummin", "minimum")
 
 
-def _logcumsumexp(f: Any, a: Any, dim: int) -> Any:
-    if a.ndim == 0:
-        return a
-    if a.dtype.kind == "c":
-        top = a.real.max(axis=dim, keepdims=True) if a.shape[dim] else a.real
-        return f.log(f.xp.cumsum(f.exp(a - top), axis=dim)) + top
-    return f.xp.logaddexp.accumulate(a, axis=dim)
-
-
 def _logcumsumexp_gradient(f: Any, grad: Any, x: Any, result: Any, dim: int) -> Any:
     """Positive and negative gradients apart, since each is worked out as a logarithm."""
     if grad.ndim == 0 or 0 in grad.shape:
@@ -153,7 +144,7 @@ def _numpy(x: Any) -> Any:
 
 
 logcumsumexp_op = operation(
-    "logcumsumexp(Tensor self, int dim)", _logcumsumexp, floating=True,
+    "logcumsumexp(Tensor self, int dim)", floating=True,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 
@@ -194,7 +185,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return _RESULTS["mode"](*mode_op(input, _along("mode", input, dim), keepdim))
 
 
-@composite(out=True)
+@composite(out="apart")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest value along `dim` (from 1), and where it stood."""
     d = _along("kthvalue", input, dim)
@@ -312,7 +303,7 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 
 def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
-    side = "right" if right else "left"
+    side: Any = "right" if right else "left"
     if row.ndim == 1:
         found = np.searchsorted(row, values, side)
     else:

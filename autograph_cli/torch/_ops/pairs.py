@@ -50,19 +50,19 @@ copysign_scalar = operation(
         f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
 )  # fmt: skip
 fmax = operation(
-    "fmax(Tensor self, Tensor other)", promotes=True,
+    "fmax(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.ge(self, other), f.isnan(other)), 0),
 )  # fmt: skip
 fmin = operation(
-    "fmin(Tensor self, Tensor other)", promotes=True,
+    "fmin(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.le(self, other), f.isnan(other)), 0),
 )  # fmt: skip
 hypot = operation(
-    "hypot(Tensor self, Tensor other)", promotes=True,
+    "hypot(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, result: f.div(grad * self, result),
     other=lambda f, grad, other, result: f.div(grad * other, result),
 )  # fmt: skip
@@ -76,22 +76,22 @@ def _logaddexp(f: Any, a: Any, b: Any) -> Any:
 
 
 logaddexp = operation(
-    "logaddexp(Tensor self, Tensor other)", _logaddexp, promotes=True,
+    "logaddexp(Tensor self, Tensor other)", _logaddexp, promotes=True, strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
     other=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(self, other)), 1))),
 )  # fmt: skip
 logaddexp2 = operation(
-    "logaddexp2(Tensor self, Tensor other)", promotes=True,
+    "logaddexp2(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
     other=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(self, other)), 1)),
 )  # fmt: skip
 nextafter = operation(
-    "nextafter(Tensor self, Tensor other)", promotes=True,
+    "nextafter(Tensor self, Tensor other)", promotes=True, strict=True,
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
 )  # fmt: skip
-gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True)
-lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True)
+gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
+lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)", lambda f, a, values: f.xp.heaviside(a, values).astype(a.dtype),
     node="NotImplemented", self=arithmetic.no_derivative("heaviside"), values=arithmetic.no_derivative("heaviside"),

@@ -19,13 +19,6 @@ from .indexing import along, check_index
 # ---------------------------------------------------------------- index_fill, index_copy
 
 
-def _read_rows(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:
-    """The slices of a gradient that belong to the source of an `index_*` operation."""
-    if source_sizes:
-        return f.expand(f.index_select(grad, dim, index), source_sizes)
-    return f.index_select(grad, dim, f.squeeze_dim(index, 0) if index.ndim else index)
-
-
 index_fill_scalar = operation(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", node="IndexFillBackward0",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
@@ -38,7 +31,7 @@ index_fill_tensor = operation(
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
-    source=lambda f, grad, dim, index, source_sizes: _read_rows(f, grad, dim, index, source_sizes),
+    source=lambda f, grad, dim, index, source_sizes: indexing.read_slices(f, grad, dim, index, source_sizes),
 )  # fmt: skip
 
 
@@ -117,7 +110,7 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
         raise IndexError(f"{name}(): tried to take from an empty tensor")
 
 
-@composite(out=True)
+@composite(out="apart")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places counted as if `input` were one row."""
     _check_flat("take", input, index)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core.operation import operation
+from .._core.layout import channels_last, channels_last_3d, contiguous_format
+from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from .._kernels.pooling import pooled_size
 from . import reductions, views
+from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
 RESULTS = "-> (Tensor result, Tensor indices)"
@@ -19,8 +21,19 @@ def picked_again(f: Any, grad: Any, indices: Any, dims: int) -> Any:
     """The elements of `grad` at flat places of each plane."""
     shape = tuple(indices.shape)
     lead = shape[:-dims]
-    flat = f.gather(f.reshape(grad, (*grad.shape[:-dims], -1)), len(lead), f.reshape(indices, (*lead, -1)))
-    return f.reshape(flat, shape)
+    planes = f.view(f.contiguous_as(grad, indices), (*lead, math.prod(grad.shape[-dims:])))
+    flat = f.gather(planes, len(lead), f.reshape(indices, (*lead, math.prod(shape[len(lead) :]))))
+    return f.view(flat, shape)
+
+
+def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
+    """`grad` with its channels last in memory where those of `like` are, row by row otherwise."""
+    wanted = {4: channels_last, 5: channels_last_3d}.get(like.ndim, contiguous_format)
+    plain = like._raw.flags.c_contiguous or not has_format(like._raw, wanted)
+    return contiguous(grad, contiguous_format if plain else wanted)
+
+
+operations.contiguous_as = contiguous_as
 
 
 def _picking(name: str, node: str, arguments: str, dims: int) -> Any:

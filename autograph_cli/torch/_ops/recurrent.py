@@ -138,7 +138,7 @@ def _gru_step(x: Any, state: State, cell: Cell) -> State:
     x_reset, x_update, x_new = unsafe_split(cell.inward(x), width, 1)
     h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
     reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
-    new = (x_new + h_new * reset).tanh()
+    new = (x_new + h_new.mul_(reset)).tanh()
     return ((h - new) * update + new,)
 
 

@@ -82,7 +82,7 @@ argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
-    self=lambda f, grad, dim: backward_cumsum(f, grad, dim),
+    self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )  # fmt: skip
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
@@ -187,7 +187,7 @@ def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
 
 
 def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
-    shape = tuple(1 if d in dim else n for d, n in enumerate(self.shape))
+    shape = tuple(1 if d in dim else n for d, n in enumerate(self.shape)) or (1,) * len(dim)
     mask = f.eq(result if keepdim else f.reshape(result, shape), self)
     share = f.cast_like(f.sum_dim_IntList(mask, all_dims(dim, self), True), grad)
     return f.div(grad if keepdim else f.reshape(grad, shape), share) * f.cast_like(mask, grad)

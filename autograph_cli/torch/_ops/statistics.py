@@ -12,7 +12,8 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor, make
 from . import reductions, views
-from .indexing import zeros_of
+from .arithmetic import div_scalar, mul_scalar
+from .indexing import copy_, zeros_of
 from .joining import cat
 from .reductions import (
     correction_of,
@@ -79,7 +80,7 @@ nansum_op = operation(
 trace_op = operation(
     "trace(Tensor self)", lambda f, a: f.sum(a.diagonal()),
     self=lambda f, grad, self_sizes: f.view(f.index_fill_int_Tensor(
-        f.zeros_of((math.prod(self_sizes),), grad), 0, f.steps(0, math.prod(self_sizes), self_sizes[1] + 1), grad), self_sizes),
+        f.zeros_of((math.prod(self_sizes),), grad), 0, f.steps(0, min(self_sizes) * (self_sizes[1] + 1), self_sizes[1] + 1), grad), self_sizes),
 )  # fmt: skip
 
 
@@ -232,10 +233,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         w = aweights if w is None else w * aweights
     total = make(np.int64(n)) if w is None else w.sum()
     mean = (rows if w is None else rows * w).sum(1) / total
-    if w is not None and aweights is not None and correction:
-        freedom = total - correction * (w * aweights).sum() / total
-    else:
+    if aweights is None:
         freedom = total - correction
+    else:
+        freedom = total - mul_scalar((w * aweights).sum(), correction) / total if correction else total
     if freedom._raw <= 0:
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
@@ -252,7 +253,7 @@ def corrcoef(input: Tensor) -> Tensor:
     c: Any = cov(input)
     if c.ndim == 0:
         return c / c
-    d = c.diag()
+    d = views.diagonal_op(c, 0, 0, 1)
     deviation = (operations.real(d) if c.dtype.is_complex else d).sqrt()
     c = c / deviation.view(-1, 1)
     c = c / deviation.view(1, -1)
@@ -278,10 +279,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         _check_beside(input, x, d)
     x = cat(parts, d) if len(parts) > 1 else input
     if n == 0:
-        return zeros_of(x._raw.shape, x).add_(x) if x._raw.dtype.kind != "b" else x.clone()
+        return copy_(zeros_of(x._raw.shape, x), x)
     for _ in range(min(n, x._raw.shape[d])):
         length = x._raw.shape[d] - 1
-        after, before = views.narrow(x, d, 1, length), views.narrow(x, d, 0, length)
+        before = views.narrow(x, d, 0, length)
+        after = views.narrow(x, d, 1, length)
         x = operations.logical_xor(after, before) if x._raw.dtype.kind == "b" else after - before  # type: ignore[operator]
     return x
 
@@ -310,7 +312,8 @@ def _spacing(y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 def _neighbours(x: Tensor, dim: int) -> tuple[Any, Any]:
     n = x._raw.shape[dim]
-    return views.slice_op(x, dim, min(1, n), n, 1), views.slice_op(x, dim, 0, max(n - 1, 0), 1)
+    before = views.slice_op(x, dim, 0, max(n - 1, 0), 1)
+    return views.slice_op(x, dim, min(1, n), n, 1), before
 
 
 def _area_arguments(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[int, Any]:
@@ -336,10 +339,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     if isinstance(by, Tensor):
         step = _spacing(y, by, d)
         after, before = _neighbours(y, d)
-        made: Tensor = ((before + after) * step).sum(d) / 2.0
+        made: Tensor = div_scalar(((before + after) * step).sum(d), 2.0)
         return made
-    ends = views.select(y, d, 0) + views.select(y, d, -1)  # type: ignore[operator]
-    whole: Tensor = (values.sum(d) - ends * 0.5) * by
+    last: Any = views.select(y, d, -1)
+    ends = views.select(y, d, 0) + last
+    whole: Tensor = mul_scalar(values.sum(d) - mul_scalar(ends, 0.5), by)
     return whole
 
 
@@ -356,10 +360,10 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     if isinstance(by, Tensor):
         step = _spacing(y, by, d)
         after, before = _neighbours(y, d)
-        made: Tensor = ((after + before) * step).cumsum(d) / 2.0
+        made: Tensor = div_scalar(((after + before) * step).cumsum(d), 2.0)
         return made
     after, before = _neighbours(y, d)
-    whole: Tensor = (by / 2.0 * (before + after)).cumsum(d)
+    whole: Tensor = mul_scalar(before + after, by / 2.0).cumsum(d)
     return whole
 
 

@@ -253,7 +253,17 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
-    origin, goal = dims.wrap_all(source, n), dims.wrap_all(destination, n)
+    sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
+    if len(sides[0]) != len(sides[1]):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
+            f"destination ({sides[1]} dims)"
+        )
+    wrapped = [tuple(dims.wrap(d, n) for d in side) for side in sides]
+    for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
+        if len(set(found)) < len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({side})")
+    origin, goal = wrapped
     rest = iter(d for d in range(n) if d not in origin)
     at = dict(zip(goal, origin, strict=True))
     return permute_op(input, tuple(at[i] if i in at else next(rest) for i in range(n)))
@@ -261,9 +271,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @composite()
 def t(input: Tensor) -> Tensor:
+    return t_op(at_most_matrix("t", input))
+
+
+def at_most_matrix(name: str, input: Tensor) -> Tensor:
+    """The tensor, which must not have more than two dimensions."""
     if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return t_op(input)
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input
 
 
 @composite()
@@ -338,10 +353,15 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 @composite()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    a, b = dims.wrap(dim1, input.ndim), dims.wrap(dim2, input.ndim)
+    return diagonal_op(input, offset, *plane(dim1, dim2, input.ndim))
+
+
+def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """Two different dimensions counted from the front."""
+    a, b = dims.wrap(dim1, ndim), dims.wrap(dim2, ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return diagonal_op(input, offset, a, b)
+    return a, b
 
 
 @composite(method=False)
@@ -387,10 +407,10 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     from .reductions import sum_all, sum_dim
 
     shape, have = dims.sizes(size), input._raw.shape
-    if shape == have:
-        return input
     if not shape:
         return sum_all(input)
+    if shape == have:
+        return input
     lead = len(have) - len(shape)
     if lead < 0 or any(n not in (1, have[lead + i]) for i, n in enumerate(shape)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
@@ -404,6 +424,9 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     from .._core.tensor import make
 
     if grad.requires_grad:
+        for i in reversed(range(len(size))):
+            grad = squeeze_dim(grad, i) if size[i] == 1 else grad
+        size, stride = (tuple(x for x, n in zip(given, size, strict=True) if n != 1) for given in (size, stride))
         reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
         places = make(_window_places(reach, size, stride, offset))
         memory = make(np.zeros(reach, grad._raw.dtype))

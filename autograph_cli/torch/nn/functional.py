@@ -12,6 +12,7 @@ from .._ops.attention import bilinear, scaled_dot_product_attention
 from .._ops.classification import (
     cross_entropy,
     ctc_loss,
+    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
@@ -61,6 +62,7 @@ from .._ops.losses import (
     smooth_l1_loss,
     soft_margin_loss,
 )
+from .._ops.multihead import multi_head_attention_forward
 from .._ops.nonlinear import (
     celu,
     elu,
@@ -131,11 +133,6 @@ from .._ops.sampling import (
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0), element by element."""
     return input.relu_() if inplace else _relu(input)
-
-
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  # noqa: F811
-    """log(1 + exp(beta x)) / beta, and x itself past the threshold."""
-    return _softplus(input, beta, threshold)
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:

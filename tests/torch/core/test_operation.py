@@ -103,6 +103,7 @@ def result_of(code):
         return str(error)
 
 
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
 @pytest.mark.parametrize("part", range(8))
 def test_the_compiled_way_and_the_general_way_agree(part):
     """Everything that test_expressions.py checks of the compiled way holds of the general one."""

@@ -1,0 +1,116 @@
+"""A scene that is too big to read, with its chains folded to one box each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from autograph_cli.export.scene import Arrow, Box, Scene
+
+TOLD = 12
+"""Members of a folded chain that its tooltip lists."""
+SHOWN = 3
+"""Members that its title names."""
+
+
+def fold(scene: Scene, limit: int) -> Scene:
+    """The scene with as many of its longest chains folded as it takes to get down to `limit` boxes, or with all folded.
+
+    A chain is a row of operations of one band, each the only one that the next is made from; leaves and inputs that are
+    used there alone go with it, each drawn once. A note tells how much was folded.
+    """
+    excess = len(scene.boxes) - limit
+    if excess <= 0:
+        return scene
+    web = _Web(scene)
+    into: dict[str, str] = {}
+    titles: dict[str, Box] = {}
+    for chain in sorted(web.chains(), key=lambda chain: -len(chain)):
+        if excess <= 0:
+            break
+        tags = web.twins(chain)
+        into |= dict.fromkeys(chain[1:], chain[0]) | tags
+        titles[chain[0]] = _folded([web.boxes[key] for key in chain])
+        excess -= len(chain) - 1 + len(tags)
+    if not titles:
+        return scene
+    boxes = tuple(titles.get(box.id, box) for box in scene.boxes if box.id not in into)
+    operations = sum(1 for key, head in into.items() if head in titles) + len(titles)
+    note = f"folded: {operations:,} operations in {len(titles):,} box{'es' * (len(titles) > 1)}"
+    return replace(scene, boxes=boxes, arrows=_joined(scene, into), notes=(*scene.notes, note))
+
+
+class _Web:
+    def __init__(self, scene: Scene) -> None:
+        self.boxes = {box.id: box for box in scene.boxes}
+        self.ahead: dict[str, list[Arrow]] = {box.id: [] for box in scene.boxes}
+        self.behind: dict[str, list[Arrow]] = {box.id: [] for box in scene.boxes}
+        for arrow in scene.arrows:
+            self.ahead[arrow.tail].append(arrow)
+            self.behind[arrow.head].append(arrow)
+
+    def lone(self, key: str) -> bool:
+        """Whether this is a leaf or an input that is used once."""
+        return self.boxes[key].style in ("leaf", "input") and len(self.ahead[key]) + len(self.behind[key]) == 1
+
+    def chains(self) -> list[list[str]]:
+        """The chains of two operations and more, in the direction of the arrows."""
+        following = {}
+        for key, box in self.boxes.items():
+            heads = [arrow.head for arrow in self.ahead[key] if not self.lone(arrow.head)]
+            if len(heads) != 1 or not _may_fold(box) or not _may_fold(self.boxes[heads[0]]):
+                continue
+            tails = [arrow.tail for arrow in self.behind[heads[0]] if not self.lone(arrow.tail)]
+            if len(tails) == 1 and self.boxes[heads[0]].band == box.band:
+                following[key] = heads[0]
+        starts = following.keys() - set(following.values())
+        chains = []
+        for start in (key for key in self.boxes if key in starts):
+            chain = [start]
+            while chain[-1] in following:
+                chain.append(following[chain[-1]])
+            chains.append(chain)
+        return chains
+
+    def twins(self, chain: list[str]) -> dict[str, str]:
+        """Of the leaves and inputs of a chain that show the same tensor, all but the first, and that one."""
+        first: dict[str, str] = {}
+        twins = {}
+        for key in chain:
+            for arrow in (*self.behind[key], *self.ahead[key]):
+                other = arrow.tail if arrow.head == key else arrow.head
+                if self.lone(other):
+                    same = first.setdefault(f"{self.boxes[other].title} {self.boxes[other].tooltip}", other)
+                    if same != other:
+                        twins[other] = same
+        return twins
+
+
+def _may_fold(box: Box) -> bool:
+    return box.style in ("operation", "derivative")
+
+
+def _folded(members: list[Box]) -> Box:
+    titles = [box.title for box in members]
+    shown = titles if len(titles) <= SHOWN else [titles[0], "…", titles[-1]]
+    counts = Counter(titles)
+    lines = [f"{len(members):,} operations: " + ", ".join(f"{count:,} {name}" for name, count in counts.most_common())]
+    lines += [box.tooltip.partition("\n")[0] + (f"  {box.subtitle}" if box.subtitle else "") for box in members[:TOLD]]
+    if len(members) > TOLD:
+        lines.append(f"… and {len(members) - TOLD:,} more")
+    first = members[0]
+    return replace(first, title=" → ".join(shown), subtitle=f"{len(members):,} operations", tooltip="\n".join(lines))
+
+
+def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
+    """The arrows between what is left; those that have become the same are one."""
+    arrows: dict[tuple[str, str, str], Arrow] = {}
+    untouched: list[Arrow] = []
+    for arrow in scene.arrows:
+        tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
+        if (tail, head) == (arrow.tail, arrow.head):
+            untouched.append(arrow)
+        elif tail != head:
+            arrows.setdefault((tail, head, arrow.label), replace(arrow, tail=tail, head=head))
+    known = {(arrow.tail, arrow.head, arrow.label) for arrow in untouched}
+    return (*untouched, *(arrow for key, arrow in arrows.items() if key not in known))

@@ -1,0 +1,332 @@
+"""Factors and inverses of matrices, over batches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
+"""The coefficients of the Padé approximant of degree 13 of the exponential function."""
+
+
+class Matrices:
+    """Kernels of linear algebra beyond products."""
+
+    xp: Any
+    conj: Any
+
+    def mH(self, a: Any) -> Any:
+        """The conjugate transpose."""
+        return self.conj(self.xp.swapaxes(a, -1, -2))
+
+    # ---------------------------------------------------------------- triangles
+
+    def linalg_solve_triangular(self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+        if not left:
+            flip = self.xp.swapaxes
+            return flip(self.linalg_solve_triangular(flip(a, -1, -2), flip(b, -1, -2), not upper, True, unitriangular), -1, -2)
+        batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
+        n = a.shape[-1]
+        for i in reversed(range(n)) if upper else range(n):
+            known = slice(i + 1, n) if upper else slice(0, i)
+            row = x[..., i, :]
+            row -= (a[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
+            if not unitriangular:
+                row /= a[..., i, i, None]
+        return x
+
+    def triangular_solve(self, b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
+        turned = self.xp.swapaxes(a, -1, -2) if transpose else a
+        return self.linalg_solve_triangular(turned, b, upper != transpose, True, unitriangular), a.copy()
+
+    def with_unit_diagonal(self, a: Any) -> Any:
+        """The matrix with ones on its diagonal."""
+        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
+        out[..., i, i] = 1
+        return out
+
+    def set_diagonal(self, a: Any, values: Any) -> Any:
+        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
+        out[..., i, i] = values
+        return out
+
+    def with_half_diagonal(self, a: Any) -> Any:
+        """The matrix with the real part of its diagonal halved."""
+        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
+        out.real[..., i, i] *= 0.5
+        return out
+
+    # ---------------------------------------------------------------- LU
+
+    def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
+        """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0: none)."""
+        xp = self.xp
+        lu = xp.array(a)
+        m, n = lu.shape[-2:]
+        k = min(m, n)
+        flat = lu.reshape(-1, m, n)
+        count = xp.arange(len(flat))
+        pivots = xp.empty((len(flat), k), xp.int32)
+        info = xp.zeros(len(flat), xp.int32)
+        for j in range(k):
+            best = j + self._size(flat[:, j:, j]).argmax(1)
+            pivots[:, j] = best + 1
+            rows, others = flat[:, j].copy(), flat[count, best].copy()
+            flat[:, j], flat[count, best] = others, rows
+            pivot = flat[:, j, j]
+            zero = pivot == 0
+            info = xp.where(zero & (info == 0), j + 1, info).astype(xp.int32)
+            below = flat[:, j + 1 :, j]
+            below /= xp.where(zero, 1, pivot)[:, None]
+            flat[:, j + 1 :, j + 1 :] -= below[:, :, None] * flat[:, j : j + 1, j + 1 :]
+        return lu, pivots.reshape(*a.shape[:-2], k), info.reshape(a.shape[:-2])[()]
+
+    def _size(self, a: Any) -> Any:
+        """What LAPACK chooses pivots by."""
+        return abs(a.real) + abs(a.imag) if a.dtype.kind == "c" else abs(a)
+
+    def linalg_lu_factor_ex(self, a: Any) -> Any:
+        return self.lu_factor(a)
+
+    def permutation(self, pivots: Any, m: int) -> Any:
+        """Which row of the matrix became each row of the factors."""
+        xp = self.xp
+        flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
+        order = xp.broadcast_to(xp.arange(m), (len(flat), m)).copy()
+        count = xp.arange(len(flat))
+        for j in range(flat.shape[1]):
+            best = flat[:, j] - 1
+            here, there = order[:, j].copy(), order[count, best].copy()
+            order[:, j], order[count, best] = there, here
+        return order.reshape(*pivots.shape[:-1], m)
+
+    def lu_unpack(self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+        """L, U and the matrix P with P L U = A; empty where not asked for."""
+        xp = self.xp
+        m, n = lu.shape[-2:]
+        k = min(m, n)
+        empty = xp.empty((0,), lu.dtype)
+        lower = self.with_unit_diagonal(xp.tril(lu[..., :k], -1)) if unpack_data else empty
+        upper = xp.triu(lu[..., :k, :]) if unpack_data else empty
+        if not unpack_pivots:
+            return lower, upper, empty
+        order = self.permutation(pivots, m)
+        return lower, upper, xp.swapaxes(xp.eye(m, dtype=lu.dtype)[order], -1, -2).copy()
+
+    def linalg_lu(self, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
+        lu, pivots, _ = self.lu_factor(a)
+        return self.lu_unpack(lu, pivots)
+
+    def linalg_lu_solve(self, lu: Any, pivots: Any, b: Any, left: bool = True, adjoint: bool = False) -> Any:
+        if not left:
+            return self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint))
+        xp, n = self.xp, lu.shape[-1]
+        batch = xp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
+        b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+        order = xp.broadcast_to(self.permutation(pivots, n), (*batch, n))[..., None]
+        if adjoint:
+            y = self.linalg_solve_triangular(self.mH(lu), b, False)
+            y = self.linalg_solve_triangular(self.mH(lu), y, True, True, True)
+            out = xp.empty_like(y)
+            xp.put_along_axis(out, order, y, -2)
+            return out
+        y = self.linalg_solve_triangular(lu, xp.take_along_axis(b, order, -2), False, True, True)
+        return self.linalg_solve_triangular(lu, y, True)
+
+    # ---------------------------------------------------------------- solving
+
+    def linalg_solve_ex(self, a: Any, b: Any, left: bool = True) -> Any:
+        """The solution and, for each matrix, where it is singular (0: nowhere)."""
+        vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
+        right = b[..., None] if vector else b
+        if not left:
+            a, right = self.xp.swapaxes(a, -1, -2), self.xp.swapaxes(right, -1, -2)
+        try:
+            x, info = self.xp.linalg.solve(a, right), self.xp.zeros(a.shape[:-2], "int32")[()]
+        except np.linalg.LinAlgError:
+            lu, pivots, info = self.lu_factor(a)
+            x = self.linalg_lu_solve(lu, pivots, right)
+        x = x if left else self.xp.swapaxes(x, -1, -2)
+        return (x[..., 0] if vector else x), info
+
+    def solve(self, a: Any, b: Any, left: bool = True) -> Any:
+        return self.linalg_solve_ex(a, b, left)[0]
+
+    def linalg_inv_ex(self, a: Any) -> Any:
+        try:
+            return self.xp.linalg.inv(a), self.xp.zeros(a.shape[:-2], "int32")[()]
+        except np.linalg.LinAlgError:
+            lu, pivots, info = self.lu_factor(a)
+            one = self.xp.broadcast_to(self.xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+            return self.linalg_lu_solve(lu, pivots, one), info
+
+    def linalg_det(self, a: Any) -> Any:
+        return self.xp.linalg.det(a)
+
+    def linalg_slogdet(self, a: Any) -> Any:
+        sign, size = self.xp.linalg.slogdet(a)
+        return sign, size
+
+    def is_singular(self, det: Any) -> bool:
+        """Whether a determinant is so close to 0 that its gradient needs the singular values."""
+        return bool((abs(det) < 100 * self.xp.finfo(det.dtype).eps).any())
+
+    # ---------------------------------------------------------------- factors
+
+    def linalg_cholesky_ex(self, a: Any, upper: bool = False) -> Any:
+        """The factor and, for each matrix, the order of the first leading minor that is not positive (0: none)."""
+        source = self.mH(a) if upper else a
+        try:
+            factor, info = self.xp.linalg.cholesky(source), self.xp.zeros(a.shape[:-2], "int32")[()]
+        except np.linalg.LinAlgError:
+            flat = source.reshape(-1, *a.shape[-2:])
+            info = self.xp.array([self._first_bad_minor(x) for x in flat], "int32").reshape(a.shape[:-2])[()]
+            factor = self.xp.stack([x * 0 if self._first_bad_minor(x) else self.xp.linalg.cholesky(x) for x in flat])
+            factor = factor.reshape(a.shape)
+        return (self.mH(factor) if upper else factor), info
+
+    def _first_bad_minor(self, a: Any) -> int:
+        for k in range(1, len(a) + 1):
+            try:
+                self.xp.linalg.cholesky(a[:k, :k])
+            except np.linalg.LinAlgError:
+                return k
+        return 0
+
+    def cholesky(self, a: Any, upper: bool = False) -> Any:
+        return self.linalg_cholesky_ex(a, upper)[0]
+
+    def cholesky_solve(self, b: Any, factor: Any, upper: bool = False) -> Any:
+        low, high = (self.mH(factor), factor) if upper else (factor, self.mH(factor))
+        return self.linalg_solve_triangular(high, self.linalg_solve_triangular(low, b, False), True)
+
+    def cholesky_inverse(self, factor: Any, upper: bool = False) -> Any:
+        one = self.xp.broadcast_to(self.xp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
+        return self.cholesky_solve(one, factor, upper)
+
+    def linalg_qr(self, a: Any, mode: str = "reduced") -> Any:
+        if mode == "r":
+            return self.xp.empty((0,), a.dtype), self.xp.linalg.qr(a, "r")
+        return tuple(self.xp.linalg.qr(a, mode))
+
+    def linalg_svd(self, a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+        if not compute_uv:
+            empty = self.xp.empty((0,), a.dtype)
+            return empty, self.xp.linalg.svd(a, compute_uv=False), empty
+        return tuple(self.xp.linalg.svd(a, full_matrices))
+
+    def linalg_eigh(self, a: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
+        if not compute_v:
+            return self.xp.linalg.eigvalsh(a, UPLO.upper()), self.xp.empty((0,), a.dtype)
+        return tuple(self.xp.linalg.eigh(a, UPLO.upper()))
+
+    def linalg_eig(self, a: Any) -> Any:
+        kind = np.result_type(a.dtype, np.complex64)
+        return tuple(x.astype(kind) for x in self.xp.linalg.eig(a))
+
+    def linalg_pinv(self, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+        """The pseudoinverse without singular values below the tolerances (numbers or arrays over the batch)."""
+        if not a.size:
+            return self.xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        if hermitian:
+            values, vectors = self.xp.linalg.eigh(a)
+            u, s, vh = vectors, values, self.mH(vectors)
+        else:
+            u, s, vh = self.xp.linalg.svd(a, full_matrices=False)
+        keep = abs(s) > self.cut(abs(s).max(-1, keepdims=True), atol, rtol)
+        inverse = self.xp.where(keep, 1 / self.xp.where(keep, s, 1), 0)
+        return (self.mH(vh) * inverse[..., None, :]) @ self.mH(u)
+
+    def cut(self, largest: Any, atol: Any, rtol: Any) -> Any:
+        """The larger one of both tolerances, the relative one times the largest singular value."""
+        atol, rtol = (t[..., None] if hasattr(t, "shape") else t for t in (atol, rtol))
+        return self.xp.maximum(atol, rtol * largest)
+
+    def pinv_plain(self, a: Any) -> Any:
+        return self.linalg_pinv(a, 0.0, max(a.shape[-2:]) * self.xp.finfo(a.dtype).eps, False)
+
+    def linalg_lstsq(self, a: Any, b: Any, rcond: float | None, driver: str) -> Any:
+        """The solution, and what the LAPACK routine of that name would tell beside it (empty where it does not)."""
+        xp = self.xp
+        m, n = a.shape[-2:]
+        vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
+        right = b[..., None] if vector else b
+        values = xp.linalg.svd(a, compute_uv=False)
+        rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
+        x = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        rank = (values > rcond * values.max(-1, keepdims=True, initial=0)).sum(-1)
+        rest = xp.empty((0,), values.dtype)
+        if m > n and driver != "gelsy" and (rank == n).all():
+            rest = (abs(a @ x - right) ** 2).sum(-2)
+        shown = values if driver in ("gelsd", "gelss") else xp.empty((0,), values.dtype)
+        rank = xp.empty((0,), "int64") if driver == "gels" else rank.astype("int64")
+        return (x[..., 0] if vector else x), rest, rank, shown
+
+    # ---------------------------------------------------------------- reflectors
+
+    def geqrf(self, a: Any) -> Any:
+        packed, tau = self.xp.linalg.qr(a, "raw")
+        return self.xp.swapaxes(packed, -1, -2).copy(), tau
+
+    def reflectors(self, a: Any, count: int) -> list[Any]:
+        """The vectors of Householder reflectors, as columns: 0 above their 1, which is not stored."""
+        out = []
+        for i in range(count):
+            v = a[..., :, i : i + 1].copy()
+            v[..., :i, :] = 0
+            v[..., i, :] = 1
+            out.append(v)
+        return out
+
+    def linalg_householder_product(self, a: Any, tau: Any) -> Any:
+        m, n = a.shape[-2:]
+        q = self.xp.broadcast_to(self.xp.eye(m, n, dtype=a.dtype), a.shape).copy()
+        return self._reflected(a, tau, q, True)
+
+    def _reflected(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
+        """H1 H2 ... Hk x, or the conjugate transpose of the product times x."""
+        vectors = self.reflectors(a, tau.shape[-1])
+        for i in reversed(range(len(vectors))) if forward else range(len(vectors)):
+            t = tau[..., i, None, None]
+            x = x - (t if forward else self.conj(t)) * (vectors[i] @ (self.mH(vectors[i]) @ x))
+        return x
+
+    def ormqr(self, a: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+        if left:
+            return self._reflected(a, tau, other, not transpose)
+        return self.mH(self._reflected(a, tau, self.mH(other), transpose))
+
+    # ---------------------------------------------------------------- functions
+
+    def linalg_matrix_exp(self, a: Any) -> Any:
+        """Scaling and squaring with a Padé approximant."""
+        if not a.size:
+            return a.copy()
+        xp = self.xp
+        norm = float(abs(a).sum(-2).max())
+        halvings = max(0, math.ceil(math.log2(norm / 5.4))) if norm > 5.4 else 0
+        x = a / a.dtype.type(2**halvings)
+        one = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        even, odd, power = one * _PADE[0], one * _PADE[1], one
+        square = x @ x
+        for k in range(2, 14, 2):
+            power = power @ square
+            even = even + power * _PADE[k]
+            odd = odd + power * _PADE[k + 1]
+        odd = x @ odd
+        result = xp.linalg.solve((even - odd).astype(a.dtype), (even + odd).astype(a.dtype))
+        for _ in range(halvings):
+            result = result @ result
+        return result
+
+    def exp_block(self, a: Any, grad: Any) -> Any:
+        """The upper right block of exp([[a, grad], [0, a]]): the derivative of the exponential at a towards grad."""
+        n = a.shape[-1]
+        meta = self.xp.zeros((*a.shape[:-2], 2 * n, 2 * n), a.dtype)
+        meta[..., :n, :n] = meta[..., n:, n:] = a
+        meta[..., :n, n:] = grad
+        return self.linalg_matrix_exp(meta)[..., :n, n:]

@@ -1,0 +1,89 @@
+"""What formulas and functions of matrices share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dtypes
+from .._core.operation import operations
+from .._core.tensor import Tensor
+from .._core.views import run_inplace
+from . import arithmetic, views
+from ._errors import LinAlgError
+
+
+def mT(f: Any, x: Any) -> Any:
+    return f.transpose(x, x.ndim - 2, x.ndim - 1)
+
+
+def mH(f: Any, x: Any) -> Any:
+    return f.conj(f.transpose(x, x.ndim - 2, x.ndim - 1))
+
+
+def column(f: Any, x: Any) -> Any:
+    """A vector as a matrix of one column."""
+    return f.unsqueeze(x, x.ndim)
+
+
+def row(f: Any, x: Any) -> Any:
+    return f.unsqueeze(x, x.ndim - 1)
+
+
+def part(f: Any, x: Any, dim: int, start: int, end: int) -> Any:
+    """A slice of one of the last two dimensions (-2, -1)."""
+    return f.slice(x, x.ndim + dim, start, end, 1)
+
+
+def either(f: Any, first: Any, second: Any, sign: int = 1) -> Any:
+    """The sum (or difference) of what is there of two gradients."""
+    if first is None:
+        return second if second is None or sign > 0 else f.neg(second)
+    if second is None:
+        return first
+    return f.add(first, second) if sign > 0 else f.sub(first, second)
+
+
+def with_unit_diagonal(x: Tensor) -> Tensor:
+    """The matrix with ones on its diagonal, set in place."""
+    views.diagonal_op(x, 0, x.ndim - 2, x.ndim - 1).fill_(1)
+    return x
+
+
+def with_half_diagonal(x: Tensor) -> Tensor:
+    """The matrix with the real part of its diagonal halved in place."""
+    diagonal = views.diagonal_op(x, 0, x.ndim - 2, x.ndim - 1)
+    run_inplace(arithmetic.mul_scalar.op, (operations.real(diagonal), 0.5))
+    return x
+
+
+operations.with_unit_diagonal, operations.with_half_diagonal = with_unit_diagonal, with_half_diagonal
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def check_matrix(name: str, x: Tensor, what: str = "A", square: bool = True) -> None:
+    """Raise PyTorch's error for what is no (square) matrix of floating point numbers."""
+    if x.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")
+    if square and x._raw.shape[-1] != x._raw.shape[-2]:
+        raise RuntimeError(
+            f"{name}: {what} must be batches of square matrices, but they are {x._raw.shape[-2]} by {x._raw.shape[-1]} matrices"
+        )
+    check_floating(name, x)
+
+
+def check_floating(name: str, x: Tensor) -> None:
+    if x.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}")
+    if x.dtype in (dtypes.float16, dtypes.bfloat16):
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._raw.dtype)}")
+
+
+def check_info(name: str, info: Any, what: str) -> None:
+    """Raise a LinAlgError if a factorization failed; `what` says why, with {} for the place."""
+    flat = info.reshape(-1)
+    for i, place in enumerate(flat.tolist()):
+        if place:
+            batch = f"(Batch element {i}): " if info.ndim else ""
+            raise LinAlgError(f"{name}: {batch}{what.format(place)}")

@@ -1,0 +1,186 @@
+"""Einstein's summation, contracted pair by pair as PyTorch does it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from . import arithmetic, linear, views
+from .reductions import sum_dim
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ELLIPSIS = "."
+
+
+@composite(method=False)
+def einsum(*args: Any) -> Tensor:
+    """Products of elements, summed over every label that the output does not name.
+
+    Also takes operands and lists of label numbers in turn. RuntimeError for what is no equation or does not fit.
+
+    >>> from autograph_cli import torch
+    >>> torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 2))
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    equation, operands = _from_sublists(args) if isinstance(args[0], Tensor) else (args[0], list(args[1:]))
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
+        operands = list(operands[0])
+    if not operands:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
+    if len(inputs) != len(operands):
+        more = "fewer" if len(inputs) > len(operands) else "more"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    output = _labels(right, "the output") if arrow else _implied(inputs)
+    return _contract(inputs, output, operands)
+
+
+def _from_sublists(args: Any) -> tuple[str, list[Tensor]]:
+    def text(labels: Any) -> str:
+        return "".join("..." if x is Ellipsis else LETTERS[x] for x in labels)
+
+    pairs = len(args) // 2
+    equation = ",".join(text(args[2 * i + 1]) for i in range(pairs))
+    return equation + (f"->{text(args[-1])}" if len(args) % 2 else ""), [args[2 * i] for i in range(pairs)]
+
+
+def _labels(text: str, where: str) -> list[str]:
+    """Letters, and one item for an ellipsis."""
+    if text.count(".") not in (0, 3) or (("." in text) and "..." not in text):
+        raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
+    labels = list(text.replace("...", ELLIPSIS))
+    for label in labels:
+        if label != ELLIPSIS and label not in LETTERS:
+            raise RuntimeError("einsum(): invalid subscript given at index 0 in the equation string, subscripts must be in [a-zA-Z]")
+    return labels
+
+
+def _implied(inputs: list[list[str]]) -> list[str]:
+    """The ellipsis, then each letter that stands once, in the alphabet's order (capitals first)."""
+    every = [x for labels in inputs for x in labels]
+    return [ELLIPSIS] * (ELLIPSIS in every) + sorted(x for x in set(every) if x != ELLIPSIS and every.count(x) == 1)
+
+
+def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]) -> Tensor:
+    hidden = 0
+    for i, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
+        named = sum(label != ELLIPSIS for label in labels)
+        if named > x.ndim or (named < x.ndim and ELLIPSIS not in labels):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) {'is more than' if named > x.ndim else 'does not match'} "
+                f"the number of dimensions ({x.ndim}) for operand {i}{'' if named > x.ndim else ' and no ellipsis was given'}"
+            )
+        hidden = max(hidden, x.ndim - named) if ELLIPSIS in labels else hidden
+    places = _places(inputs, output, hidden)
+    kept = sum(hidden if label == ELLIPSIS else 1 for label in output)
+    total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in places.items()), default=0)
+    total = max(total, kept)
+    laid = [_laid_out(x, labels, places, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
+    _check_sizes(laid, total)
+    return _sum_products(laid, kept, total)
+
+
+def _places(inputs: list[list[str]], output: list[str], hidden: int) -> dict[str, int]:
+    """The first dimension of each label: those of the output first, then those that are summed, in the alphabet's order."""
+    places: dict[str, int] = {}
+    every = {label for labels in inputs for label in labels}
+    for label in output:
+        if label in places:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if label not in every and label != ELLIPSIS:
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+        places[label] = sum(hidden if known == ELLIPSIS else 1 for known in places)
+    for label in sorted(every - set(places), key=lambda x: (x != ELLIPSIS, x)):
+        places[label] = sum(hidden if known == ELLIPSIS else 1 for known in places)
+    return places
+
+
+def _laid_out(x: Tensor, labels: list[str], places: dict[str, int], hidden: int, total: int) -> Tensor:
+    """The operand with a dimension for every label, in the common order."""
+    order = [-1] * total
+    own = x.ndim - sum(label != ELLIPSIS for label in labels)
+    next_dim = 0
+    for label in labels:
+        if label == ELLIPSIS:
+            start = places[label] + hidden - own
+            for k in range(own):
+                order[start + k] = next_dim
+                next_dim += 1
+        elif order[places[label]] == -1:
+            order[places[label]] = next_dim
+            next_dim += 1
+        else:
+            first = order[places[label]]
+            n, m = x._raw.shape[first], x._raw.shape[next_dim]
+            if n != m:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {m} != {n}"
+                )
+            x = views.movedim(views.diagonal(x, 0, first, next_dim), -1, first)
+    for i, d in enumerate(order):
+        if d == -1:
+            x = views.unsqueeze_op(x, x.ndim)
+            order[i] = next_dim
+            next_dim += 1
+    return views.permute_op(x, tuple(order))
+
+
+def _check_sizes(laid: list[Tensor], total: int) -> None:
+    for d in range(total):
+        sizes = {x._raw.shape[d] for x in laid} - {1}
+        if len(sizes) > 1:
+            raise RuntimeError(
+                f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
+                f"{' '.join(str(list(x._raw.shape)) for x in laid)}"
+            )
+
+
+def _sum_products(laid: list[Tensor], kept: int, total: int) -> Tensor:
+    counts = [sum(x._raw.shape[d] != 1 for x in laid) for d in range(total)]
+    several = len(laid) > 1
+    result = laid[0]
+    for other in laid[1:]:
+        together: list[int] = []
+        alone: tuple[list[int], list[int]] = ([], [])
+        for d in range(kept, total):
+            in_left, in_right = result._raw.shape[d] != 1, other._raw.shape[d] != 1
+            if in_left and in_right:
+                counts[d] -= 1
+                if counts[d] == 1:
+                    together.append(d)
+                    counts[d] = 0
+            elif counts[d] == 1 and (in_left or in_right):
+                alone[0 if in_left else 1].append(d)
+                counts[d] = 0
+        left = sum_dim(result, tuple(alone[0]), True) if alone[0] else result
+        right = sum_dim(other, tuple(alone[1]), True) if alone[1] else other
+        result = _pair(left, right, together)
+    if total == kept:
+        return result
+    if several:
+        return views.view_op(result, result._raw.shape[:kept])
+    return sum_dim(result, tuple(range(kept, total)))
+
+
+def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
+    """The product of two operands, summed over `summed` (which stay as dimensions of length 1), by one batched product."""
+    if not summed:
+        return arithmetic.mul(a, b)
+    shape_a, shape_b = a._raw.shape, b._raw.shape
+    free = [d for d in range(a.ndim) if d not in summed]
+    batch = [d for d in free if shape_a[d] != 1 and shape_b[d] != 1]
+    rows = [d for d in free if shape_a[d] != 1 and shape_b[d] == 1]
+    columns = [d for d in free if shape_a[d] == 1]
+    n, m, k, p = (math.prod(s[d] for d in ds) for s, ds in ((shape_a, batch), (shape_a, rows), (shape_a, summed), (shape_b, columns)))
+    left = views.reshape(views.permute_op(a, (*batch, *rows, *summed, *columns)), (n, m, k))
+    right = views.reshape(views.permute_op(b, (*batch, *summed, *columns, *rows)), (n, k, p))
+    size = (*(shape_a[d] for d in (*batch, *rows)), *(1 for _ in summed), *(shape_b[d] for d in columns))
+    order = (*batch, *rows, *summed, *columns)
+    product = views.view_op(linear.bmm_(left, right), size)
+    return views.permute_op(product, tuple(order.index(d) for d in range(a.ndim)))

@@ -1,0 +1,185 @@
+"""Attention with several heads, composed as PyTorch composes it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.operation import operations
+from .._core.tensor import Tensor
+from .activations import softmax
+from .attention import scaled_dot_product_attention
+from .dropout import dropout
+from .linear import linear
+from .padding import pad
+
+
+def _canonical(mask: Any, name: str, kind: Any, other: Any, other_name: str, check_other: bool = True) -> Any:
+    """A mask as numbers that are added to the scores: minus infinity where a mask of booleans is True."""
+    if mask is None:
+        return None
+    if mask._raw.dtype.kind not in "bf":
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if mask._raw.dtype.kind == "b":
+        return operations.zeros_like(mask.to(kind)).masked_fill_(mask, -math.inf)
+    return mask
+
+
+def _three(projected: Tensor, parts: int, size: int) -> Any:
+    """One projection of `parts` things, taken apart along a new first dimension."""
+    apart = projected.unflatten(-1, (parts, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()  # type: ignore[attr-defined]
+    return tuple(apart[i] for i in range(parts))
+
+
+def _project(q: Tensor, k: Tensor, v: Tensor, weight: Any, bias: Any) -> Any:
+    """Queries, keys and values through the rows of one weight; what is equal is projected at once."""
+    size = q._raw.shape[-1]
+    if k is v and q is k:
+        return _three(linear(q, weight, bias), 3, size)
+    if k is v:
+        first, rest = weight.split([size, 2 * size])
+        first_bias, rest_bias = (None, None) if bias is None else bias.split([size, 2 * size])
+        query = linear(q, first, first_bias)
+        return (query, *_three(linear(k, rest, rest_bias), 2, size))
+    weights = weight.chunk(3)
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return tuple(linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True))
+
+
+def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, heads: int) -> bool:
+    """Whether there is a batch; AssertionError for shapes that do not go together."""
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
+    batched = query.ndim == 3
+    word = "batched (3-D)" if batched else "unbatched (2-D)"
+    if key.ndim != query.ndim or value.ndim != query.ndim:
+        raise AssertionError(
+            f"For {word} `query`, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D tensors "
+            "respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"For {word} `query`, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found "
+            f"{key_padding_mask.ndim}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask.ndim not in (2, 3):
+        raise AssertionError(
+            f"For {word} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead"
+        )
+    return batched
+
+
+def _shaped_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
+    if mask is None:
+        return None
+    wanted = {2: (targets, sources), 3: (rows, targets, sources)}.get(mask.ndim)
+    if wanted is None:
+        raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+    if mask._raw.shape != wanted:
+        raise RuntimeError(
+            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
+        )
+    return mask.unsqueeze(0) if mask.ndim == 2 else mask
+
+
+def _heads(x: Tensor, rows: int, size: int) -> Any:
+    """(length, N, E) as (N * heads, length, E / heads)."""
+    return x.view(x._raw.shape[0], rows, size).transpose(0, 1)  # type: ignore[attr-defined]
+
+
+def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
+    """Attention with its weights: (rows, targets, features) and (rows, targets, sources)."""
+    scaled = q * math.sqrt(1.0 / float(q._raw.shape[-1]))
+    keys = k.transpose(-2, -1)
+    scores = operations.bmm(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
+    weights = softmax(scores, -1)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    return operations.bmm(weights, v), weights
+
+
+def _namespace(name: str) -> Any:
+    from .._core.registry import functions
+
+    return functions[name]
+
+
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
+    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Any,
+    training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None,
+    static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """Attention of `num_heads` heads over (length, N, E), or (length, E): the result, and the weights if they are needed.
+
+    AssertionError or RuntimeError for shapes and masks that do not go together.
+    """
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        same = (key is query, value is key)
+        query = query.unsqueeze(1)  # type: ignore[attr-defined]
+        key = query if same[0] else key.unsqueeze(1)  # type: ignore[attr-defined]
+        value = key if same[1] else value.unsqueeze(1)  # type: ignore[attr-defined]
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    targets, batch, size = query._raw.shape
+    sources = key._raw.shape[0]
+    key_padding_mask = _canonical(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        attn_mask = _canonical(attn_mask, "attn_mask", query.dtype, None, "", False)
+        is_causal = is_causal and key_padding_mask is None
+    if size != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
+    width = size // num_heads
+    if width * num_heads != size:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    if use_separate_proj_weight:
+        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+    else:
+        q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
+    rows = batch * num_heads
+    attn_mask = _shaped_mask(attn_mask, targets, sources, rows)
+
+    def widened(mask: Any) -> Any:
+        return None if mask is None else pad(mask, (0, 1))
+
+    if bias_k is not None and bias_v is not None:
+        k, v = (_namespace("cat")([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+        attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
+    q = _heads(q, rows, width)
+    k = _heads(k, rows, width) if static_k is None else static_k
+    v = _heads(v, rows, width) if static_v is None else static_v
+    if add_zero_attn:
+        nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype)
+        k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
+        attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
+    sources = k._raw.shape[1]
+    if key_padding_mask is not None:
+        spread = key_padding_mask.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(rows, 1, sources)
+        attn_mask = spread if attn_mask is None else attn_mask + spread
+    dropout_p = dropout_p if training else 0.0
+    if need_weights:
+        mixed, shares = _weighted(q, k, v, attn_mask, dropout_p)
+        flat = mixed.transpose(0, 1).reshape(targets * batch, size)
+    else:
+        if attn_mask is not None:
+            whole = attn_mask._raw.shape[0] == 1 and attn_mask.ndim == 3
+            attn_mask = attn_mask.unsqueeze(0) if whole else attn_mask.view(batch, num_heads, -1, sources)
+        q, k, v = (x.view(batch, num_heads, -1, width) for x in (q, k, v))
+        mixed = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        flat = mixed.permute(2, 0, 1, 3).reshape(batch * targets, size)
+        shares = None
+    out = linear(flat, out_proj_weight, out_proj_bias).view(targets, batch, -1)  # type: ignore[attr-defined]
+    if shares is not None:
+        shares = shares.view(batch, num_heads, targets, sources)
+        shares = shares.mean(dim=1) if average_attn_weights else shares
+        shares = shares if batched else shares.squeeze(0)
+    return (out if batched else out.squeeze(1)), shares

@@ -1,0 +1,180 @@
+"""Norms of vectors and matrices, condition and rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite, functions
+from .._core.tensor import Tensor
+from . import arithmetic, views
+from ._matrix import check_floating, check_matrix, column
+from .decompositions import svdvals
+from .reductions import sum_dim
+from .reductions import vector_norm as vector_norm_op
+from .solvers import inv_ex_op, tolerances
+
+finite_op = operation(
+    "nan_to_num.finite(Tensor self, float nan)",
+    lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()], node="NanToNumBackward0",
+    self=lambda f, grad, self: grad * f.cast_like(f.isfinite(self), grad),
+)  # fmt: skip
+
+
+def _numpy(dtype: Any) -> Any:
+    return None if dtype is None else dtypes.numpy_dtype(dtype)
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of all elements, or of vectors along `dim`.
+
+    >>> from autograph_cli import torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]), 1)
+    tensor(7.)
+    """
+    check_floating_or_low("linalg.vector_norm", x)
+    folded = None if dim is None else dims.wrap_all(dim, x.ndim)
+    if folded == ():
+        folded = None
+    shape = x._raw.shape
+    if ord < 0 or math.isinf(ord):
+        for d in range(x.ndim) if folded is None else folded:
+            if shape and shape[d] == 0:
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the operation does not have "
+                    "an identity" if folded is None else
+                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
+                    "the operation does not have an identity"
+                )  # fmt: skip
+    _check_norm_dtype("linalg.vector_norm", x, dtype)
+    return vector_norm_op(x, ord, folded, keepdim, dtype=_numpy(dtype))
+
+
+def check_floating_or_low(name: str, x: Tensor) -> None:
+    if x.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}")
+
+
+def _check_norm_dtype(name: str, x: Tensor, dtype: Any) -> None:
+    if dtype is None:
+        return
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {dtypes.cpp_name(dtype.numpy)}")
+    if dtype.is_complex != x.dtype.is_complex:
+        side = "complex" if x.dtype.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {side} for {side} inputs, but got {dtypes.cpp_name(dtype.numpy)}")
+
+
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of matrices: by all elements ('fro'), singular values (2, -2, 'nuc'), rows (inf) or columns (1)."""
+    name = "linalg.matrix_norm"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    check_floating_or_low(name, A)
+    if isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {'' if isinstance(dim, int) else ' '.join(map(str, dim))}")
+    first, second = (dims.wrap(d, A.ndim) for d in dim)
+    if first == second:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    _check_norm_dtype(name, A, dtype)
+    if ord == "fro":
+        return vector_norm_op(A, 2, (first, second), keepdim, dtype=_numpy(dtype))
+    if ord == "nuc" or ord in (2, -2):
+        return _spectral(A, ord, first, second, keepdim, dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    if abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    if abs(ord) == 1:
+        first, second = second, first
+    # Sums over `second`, then an extreme over `first`.
+    first -= first > second and not keepdim
+    sums = vector_norm_op(A, 1, (second,), keepdim, dtype=_numpy(dtype))
+    return functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+
+
+def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Tensor:
+    n = A.ndim
+    order = (*(d for d in range(n) if d not in (first, second)), first, second)
+    x = A if dtype is None or A.dtype is dtype else operations._to_copy(A, dtype.numpy)
+    values = svdvals(views.permute_op(x, order))
+    if ord == "nuc":
+        result = sum_dim(values, (values.ndim - 1,), keepdim)
+    else:
+        result = functions["amax" if ord > 0 else "amin"](values, -1, keepdim)
+    if not keepdim:
+        return result  # type: ignore[no-any-return]
+    result = column(operations, result)
+    back = (*order[:-2], n - 2, n - 1)
+    return views.permute_op(result, tuple(order.index(d) for d in range(n))) if back else result
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of a vector, or of a matrix if `ord` is given and A (or `dim`) has two dimensions."""
+    folded = None if dim is None else ((dim,) if isinstance(dim, int) else tuple(dim))
+    if folded is not None and ord is not None and len(folded) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(folded)}")
+    if isinstance(ord, str):
+        if folded is not None and len(folded) != 2:
+            raise RuntimeError(f"linalg.norm: If ord is a string, dim must have length 2. Got {list(folded)}")
+        if folded is None and A.ndim != 2:
+            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+        return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
+    if ord is not None:
+        if folded is None and A.ndim not in (1, 2):
+            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+        if (folded is None and A.ndim == 2) or (folded is not None and len(folded) == 2):
+            return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
+        return vector_norm(A, ord, folded, keepdim, dtype=dtype)
+    return vector_norm(A, 2, folded, keepdim, dtype=dtype)
+
+
+@composite(name="norm", out=True)
+def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """The p-norm of all elements, or over `dim`; 'fro' and 'nuc' as in `torch.linalg.matrix_norm`."""
+    folded = (dim,) if isinstance(dim, int) else dim
+    if p == "fro" and (dim is None or len(folded) <= 2):
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if p == "nuc":
+        return matrix_norm(input, "nuc", (-2, -1) if dim is None else folded, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    return vector_norm(input, 2.0 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
+    check_floating("linalg.cond", A)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        n, last = values._raw.shape[-1], values.ndim - 1
+        largest, smallest = (views.slice_op(values, last, i, i + 1, 1) for i in (0, n - 1))
+        ratio = arithmetic.true_divide(smallest, largest) if p == -2 else arithmetic.true_divide(largest, smallest)
+        return views.squeeze_dim(ratio, last)
+    check_matrix("linalg.cond", A)
+    if p == "nuc":
+        values = svdvals(A)
+        last = (values.ndim - 1,)
+        return arithmetic.mul(sum_dim(values, last), sum_dim(operations.reciprocal(values), last))
+    if p not in ("fro", 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    inverse, info = inv_ex_op(A)
+    failed = info > 0
+    inverse.masked_fill_(failed.unsqueeze(-1).unsqueeze(-1), math.inf)
+    return finite_op(arithmetic.mul(matrix_norm(A, p), matrix_norm(inverse, p)), math.inf)
+
+
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values exceed the tolerances."""
+    from .._core.general import kernels
+    from .._core.tensor import make
+
+    check_matrix("linalg.matrix_rank", A, square=hermitian)
+    f, raw = kernels(), A._raw
+    low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
+    if not raw.size:
+        return make(f.xp.zeros(raw.shape[:-2], "int64")[()])
+    values = abs(f.linalg_eigh(raw, "L", False)[0]) if hermitian else f.linalg_svd(raw, False, False)[1]
+    return make((values > f.cut(values.max(-1, keepdims=True), low, relative)).sum(-1).astype("int64"))

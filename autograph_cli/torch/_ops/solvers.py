@@ -1,0 +1,486 @@
+"""Solutions of linear systems, inverses and determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .._core import dims, dtypes
+from .._core.operation import operation, operations
+from .._core.registry import composite
+from .._core.tensor import Tensor, make
+from . import functions as unary
+from . import views
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, row
+from .reductions import product_of_others
+
+solve_ex_op = operation(
+    "linalg_solve_ex(Tensor A, Tensor B, bool left=True) -> (Tensor result, Tensor info)", node="LinalgSolveExBackward0",
+    nondifferentiable=("info",),
+    joint={("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(f, grad, A, B_sizes, result, left, mask)},
+)  # fmt: skip
+solve_triangular_op = operation(
+    "linalg_solve_triangular(Tensor self, Tensor B, bool upper, bool left=True, bool unitriangular=False)",
+    joint={("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
+        f, grad, self, result, upper, left, unitriangular, mask)},
+)  # fmt: skip
+triangular_solve_op = operation(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
+    "-> (Tensor solution, Tensor cloned_coefficient)",
+    joint={("self", "A"): lambda f, grads, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
+        f, grads, A, solution, upper, transpose, unitriangular, mask)},
+)  # fmt: skip
+inv_ex_op = operation(
+    "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)", nondifferentiable=("info",),
+    A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
+)  # fmt: skip
+det_op = operation("linalg_det(Tensor A)", A=lambda f, grad, result, A: det_gradient(f, grad, result, A))
+slogdet_op = operation(
+    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", node="LinalgSlogdetBackward0",
+    A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
+)  # fmt: skip
+pinv_op = operation(
+    "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)", node="LinalgPinvBackward0",
+    self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
+)  # fmt: skip
+lstsq_op = operation(
+    "linalg_lstsq(Tensor self, Tensor b, float? rcond, str? driver) "
+    "-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    nondifferentiable=("rank", "singular_values"),
+    joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
+)  # fmt: skip
+matrix_exp_op = operation(
+    "linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
+)
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def is_vector(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether a right hand side is a vector, or a batch of them."""
+    return len(b) == 1 or (len(a) - 1 == len(b) and tuple(b) == tuple(a[:-1]))
+
+
+def solve_gradients(f: Any, grad: Any, A: Any, sizes: Any, X: Any, left: bool, mask: Any) -> Any:
+    """B's is the solution with the conjugate transpose; A's is minus its product with X."""
+    if grad is None:
+        return None, None
+    vector = is_vector(A.shape, sizes)
+    by_right = f.solve(mH(f, A), column(f, grad) if vector else grad, left)
+    by_matrix = None
+    if mask[0]:
+        whole = column(f, X) if vector else X
+        by_matrix = f.neg(f.matmul(by_right, mH(f, whole)) if left else f.matmul(mH(f, whole), by_right))
+    if not mask[1]:
+        return by_matrix, None
+    return by_matrix, f.squeeze_dim(by_right, by_right.ndim - 1) if vector else by_right
+
+
+def _triangle(f: Any, x: Any, upper: bool, unit: bool) -> Any:
+    return f.triu(x, int(unit)) if upper else f.tril(x, -int(unit))
+
+
+def triangular_gradients(f: Any, grad: Any, A: Any, X: Any, upper: bool, left: bool, unit: bool, mask: Any) -> Any:
+    by_right = f.linalg_solve_triangular(mH(f, A), grad, not upper, left, unit)
+    if not mask[0]:
+        return None, by_right
+    whole = f.matmul(by_right, mH(f, X)) if left else f.matmul(mH(f, X), by_right)
+    return _triangle(f, f.neg(whole), upper, unit), by_right if mask[1] else None
+
+
+def legacy_triangular_gradients(f: Any, grads: Any, A: Any, X: Any, upper: bool, transpose: bool, unit: bool, mask: Any) -> Any:
+    grad, by_copy = grads
+    by_right = by_matrix = None
+    if grad is not None:
+        by_right = f.triangular_solve(grad, f.conj(A), upper, not transpose, unit)[0]
+        if mask[1]:
+            product = f.matmul(f.conj(X), mT(f, by_right)) if transpose else f.matmul(by_right, mH(f, X))
+            by_matrix = _triangle(f, f.neg(product), upper, unit)
+    return by_right if mask[0] else None, either(f, by_matrix, by_copy) if mask[1] else None
+
+
+def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
+    """A number for each matrix, times the unit matrix."""
+    return mT(f, f.diag_embed(f.expand(column(f, x), (*x.shape, n)), 0, -2, -1))
+
+
+def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
+    """det(A) A**-H; where A is singular the adjugate, from the singular values."""
+    if not f.is_singular(det):
+        return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
+    u, s, vh = f.linalg_svd(A, True)
+    turn = f.conj(f.linalg_det(u) * f.linalg_det(vh)) * grad
+    return f.matmul(u * row(f, product_of_others(f, column(f, turn), s, s.ndim - 1)), vh)
+
+
+def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
+    by_sign, by_size = grads
+    turning = f.is_complex(A)
+    if by_size is None and (by_sign is None or not turning):
+        return None
+    g = by_size
+    if turning:
+        phase = None if by_sign is None else f.mul_Scalar(f.imag(f.conj(by_sign) * sign), 1j)
+        g = either(f, by_size, phase, -1)
+        g = f.cast_like(g, A)
+    return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
+
+
+def pinv_gradient(f: Any, grad: Any, P: Any, A: Any) -> Any:
+    """Golub and Pereyra's formula, with the smaller products first."""
+    m, n = A.shape[-2:]
+    Ph, gh = mH(f, P), mH(f, grad)
+    if m <= n:
+        K = f.matmul(gh, P)
+        KPh = f.matmul(K, Ph)
+        first = f.add(f.neg(mH(f, f.matmul(P, K))), KPh)
+        second = f.sub(first, f.matmul(f.matmul(A, P), KPh))
+        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub(gh, f.matmul(K, A))))
+    K = f.matmul(P, gh)
+    PhK = f.matmul(Ph, K)
+    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub(gh, f.matmul(A, K)), P), Ph))
+    return f.sub(f.add(first, PhK), f.matmul(f.matmul(PhK, P), A))
+
+
+def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> Any:
+    by_solution, by_residuals = grads[0], grads[1]
+    by_matrix = by_right = None
+    vector = is_vector(A.shape, B.shape)
+    if vector:
+        B, X = column(f, B), column(f, X)
+        by_solution = None if by_solution is None else column(f, by_solution)
+    if by_solution is not None:
+        inverse = f.pinv_plain(A)
+        if mask[0]:
+            by_matrix = pinv_gradient(f, f.matmul(by_solution, mH(f, B)), inverse, A)
+        if mask[1]:
+            by_right = f.matmul(mH(f, inverse), by_solution)
+    if by_residuals is not None and X.shape[-1]:
+        rest = f.mul_Scalar(f.sub(f.matmul(A, X), B), 2) * row(f, by_residuals)
+        by_matrix = either(f, by_matrix, f.matmul(rest, mH(f, X))) if mask[0] else None
+        by_right = either(f, by_right, rest, -1) if mask[1] else None
+    if vector and by_right is not None:
+        by_right = f.squeeze_dim(by_right, by_right.ndim - 1)
+    return by_matrix, by_right
+
+
+def exp_block(a: Tensor, grad: Tensor) -> Tensor:
+    """The derivative of the matrix exponential at `a` towards `grad`, as a block of a larger exponential."""
+    n = a._raw.shape[-1]
+    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), a)
+    for i, j, block in ((0, 0, a), (n, n, a), (0, n, grad)):
+        rows = views.slice_op(meta, meta.ndim - 2, i, i + n, 1)
+        views.slice_op(rows, meta.ndim - 1, j, j + n, 1).copy_(block)
+    rows = views.slice_op(matrix_exp_op(meta), meta.ndim - 2, 0, n, 1)
+    return views.slice_op(rows, meta.ndim - 1, n, 2 * n, 1)
+
+
+def solve_recorded(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
+    solution: Tensor = solve_ex_op(A, B, left)[0]
+    return solution
+
+
+def pinv_plain(A: Tensor) -> Tensor:
+    return pinv_op(A, 0.0, max(A._raw.shape[-2:]) * _eps(A), False)
+
+
+def is_singular(det: Tensor) -> bool:
+    from .._core.general import kernels
+
+    return bool(kernels().is_singular(det._raw))
+
+
+operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
+operations.is_singular = is_singular
+
+
+# ---------------------------------------------------------------- functions
+
+
+class inv_ex_result(NamedTuple):
+    """An inverse, and where it failed."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+class solve_ex_result(NamedTuple):
+    """A solution, and where it failed."""
+
+    result: Tensor
+    info: Tensor
+
+
+class slogdet_result(NamedTuple):
+    """The sign and the logarithm of the absolute value of a determinant."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class triangular_solve_result(NamedTuple):
+    """A solution, and a copy of the matrix."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
+class linalg_lstsq_result(NamedTuple):
+    """A solution of least squares and what is known about it."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
+    check_matrix(name, A)
+    if A._raw.dtype != B._raw.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type "
+            f"{dtypes.cpp_name(B._raw.dtype)} instead"
+        )
+    if is_vector(A._raw.shape, B._raw.shape):
+        if not left:
+            raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is equivalent to B / A.squeeze(-1)")
+        return
+    _check_sides(name, A, B, left)
+
+
+def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
+    if B.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    (m, n), (k, p) = A._raw.shape[-2:], B._raw.shape[-2:]
+    if (n if left else m) != (k if left else p):
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and {k}x{p})"
+        )
+
+
+def _batched(A: Tensor, B: Tensor) -> Tensor:
+    """B with the batch dimensions of both."""
+    if is_vector(A._raw.shape, B._raw.shape):
+        return views.expand(B, A._raw.shape[:-1]) if B._raw.shape != A._raw.shape[:-1] else B
+    return B
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> solve_ex_result:
+    """As `solve`, with `info` instead of an error unless `check_errors`."""
+    _check_system("linalg.solve", A, B, left)
+    result, info = solve_ex_op(A, B, left)
+    if check_errors:
+        check_info("torch.linalg.solve_ex", info._raw, "The solver failed because the input matrix is singular.")
+    return solve_ex_result(result, info)
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X with A X = B (X A = B if not `left`); LinAlgError if A is singular.
+
+    >>> from autograph_cli import torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0], [0, 4]]), torch.tensor([2.0, 4]))
+    tensor([1., 1.])
+    """
+    _check_system("linalg.solve", A, B, left)
+    result, info = solve_ex_op(A, B, left)
+    check_info("torch.linalg.solve", info._raw, "The solver failed because the input matrix is singular.")
+    return result  # type: ignore[no-any-return]
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """X with A X = B (X A = B if not `left`) for a triangular A."""
+    name = "linalg.solve_triangular"
+    check_matrix(name, A)
+    if A._raw.dtype != B._raw.dtype:
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead")
+    _check_sides(name, A, B, left)
+    return solve_triangular_op(A, B, upper, left, unitriangular)  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> triangular_solve_result:
+    """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
+    for x, shown in ((b, "b"), (A, "A")):
+        if x.ndim < 2:
+            raise RuntimeError(f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead")
+    batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
+    b = views.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
+    A = views.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A
+    return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> inv_ex_result:
+    """As `inv`, with `info` instead of an error unless `check_errors`."""
+    check_matrix("linalg.inv", A)
+    inverse, info = inv_ex_op(A)
+    if check_errors:
+        _check_inverse("linalg.inv_ex", info)
+    return inv_ex_result(inverse, info)
+
+
+def _check_inverse(name: str, info: Tensor) -> None:
+    check_info(
+        name, info._raw,
+        "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.",
+    )  # fmt: skip
+
+
+@composite(name="inverse", out=True)
+def inv(A: Tensor) -> Tensor:
+    """The inverse of each matrix; LinAlgError if one is singular.
+
+    >>> from autograph_cli import torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0], [0, 4]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    check_matrix("linalg.inv", A)
+    inverse, info = inv_ex_op(A)
+    _check_inverse("linalg.inv", info)
+    return inverse  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def det(A: Tensor) -> Tensor:
+    """The determinant of each matrix."""
+    check_matrix("linalg.det", A)
+    return det_op(A)
+
+
+@composite(out=True)
+def slogdet(A: Tensor) -> slogdet_result:
+    """The sign of each determinant and the logarithm of its absolute value."""
+    check_matrix("linalg.slogdet", A)
+    return slogdet_result(*slogdet_op(A))
+
+
+@composite()
+def logdet(A: Tensor) -> Tensor:
+    """The logarithm of each determinant, nan where it is negative."""
+    check_matrix("logdet", A)
+    sign, size = slogdet_op(A)
+    f = operations
+    if A.dtype.is_complex:
+        return f.add(f.log(sign), size)  # type: ignore[no-any-return]
+    return f.where(f.eq(sign, f.full_like_number(sign, -1)), f.full_like_number(size, float("nan")), size)  # type: ignore[no-any-return]
+
+
+def _eps(x: Tensor) -> float:
+    import numpy as np
+
+    return float(np.finfo(x._raw.dtype).eps)
+
+
+def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """Both tolerances as raw numbers or arrays, with PyTorch's defaults."""
+    raw_atol = None if atol is None else getattr(atol, "_raw", atol)
+    raw_rtol = None if rtol is None else getattr(rtol, "_raw", rtol)
+    if raw_rtol is None:
+        default = _eps(A) * max(A._raw.shape[-2:])
+        raw_rtol = default if raw_atol is None else _default_without_atol(raw_atol, default)
+    return 0.0 if raw_atol is None else raw_atol, raw_rtol
+
+
+def _default_without_atol(atol: Any, default: float) -> Any:
+    """A relative tolerance counts by default only where there is no absolute one."""
+    if not hasattr(atol, "shape"):
+        return 0.0 if atol > 0 else default
+    from .._core.general import kernels
+
+    return kernels().xp.where(atol > 0, 0.0, default)
+
+
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The pseudoinverse: singular values below the tolerances count as 0."""
+    check_floating("linalg.pinv", A)
+    if A.ndim < 2:
+        raise RuntimeError("linalg.pinv: The input tensor A must have at least 2 dimensions.")
+    low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
+    return pinv_op(A, low, relative, hermitian)
+
+
+@composite(name="pinverse")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    return pinv(input, rcond)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> linalg_lstsq_result:
+    """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
+    name = "torch.linalg.lstsq"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if B.ndim < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if A._raw.dtype != B._raw.dtype:
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    rows = B._raw.shape[-1] if is_vector(A._raw.shape, B._raw.shape) else B._raw.shape[-2]
+    if rows != A._raw.shape[-2]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})")
+    return linalg_lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
+
+
+@composite(name="matrix_exp")
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of each matrix."""
+    check_matrix("linalg.matrix_exp", A)
+    return matrix_exp_op(A)
+
+
+@composite(out=True)
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The n-th power of each matrix; of its inverse if n is negative."""
+    check_matrix("linalg.matrix_power", A)
+    matmul = operations.matmul
+    if n == 0:
+        from .._core.general import kernels
+
+        return make(kernels().xp.broadcast_to(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype), A._raw.shape).copy())
+    if n < 0:
+        A, n = inv(A), -n
+    if n == 1:
+        return unary.clone(A) if A._edge is None or n == 1 else A
+    if n == 3:
+        return matmul(matmul(A, A), A)  # type: ignore[no-any-return]
+    result, power = None, None
+    while n:
+        power = A if power is None else matmul(power, power)
+        if n % 2:
+            result = power if result is None else matmul(result, power)
+        n //= 2
+    return result  # type: ignore[return-value]
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of A as a map from its last dimensions to its first `ind` ones."""
+    import math
+
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    shape = A._raw.shape
+    first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if first != rest:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
+    flat = views.reshape(A, (rest, first))
+    inverse, info = inv_ex_op(flat)
+    if info._raw.any():
+        raise RuntimeError("Failed to invert the input tensor, because it is singular.")
+    return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """X with tensordot(A, X) = B over the last dimensions of A."""
+    import math
+
+    if dims is not None:
+        from .._core import dims as d
+
+        moved = d.wrap_all(dims, A.ndim)
+        A = views.movedim(A, moved, tuple(range(A.ndim - len(moved), A.ndim)))
+    result_shape = A._raw.shape[B.ndim :]
+    n, m = math.prod(result_shape), math.prod(B._raw.shape)
+    if n != m:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {n} != {m}")
+    flat = views.reshape(A, (n, n))
+    return views.reshape(solve(flat, views.flatten(B)), result_shape)

@@ -1,0 +1,361 @@
+"""The pickle in an archive, read: by a machine that knows tensors, containers and numbers only, or by Python's own."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import pickletools
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dtypes, layout
+from .._core.device import device
+from .._core.dtypes import dtype
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .storages import STORAGES, Storage, rebuild_parameter, rebuild_tensor
+from .writing import OURS
+
+LoadStorage = Callable[[str, Any, str, int], Any]
+"""(key, dtype, location, number of elements) -> Storage"""
+
+ADVICE = (
+    "Weights only load failed. In PyTorch 2.6, the default value of the `weights_only` argument in `torch.load` was changed "
+    "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can "
+    "result in arbitrary code execution. Do it only if you got the file from a trusted source.\n"
+    "\tWeightsUnpickler error: "
+)
+
+
+class _StorageKind:
+    """The name of a storage class in a pickle."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, of: dtype | None) -> None:
+        self.dtype = of
+
+
+def _bytes(text: Any, encoding: Any) -> bytes:
+    if not isinstance(text, str) or encoding != "latin1":
+        raise ValueError("bytes are not written like this")
+    return text.encode("latin1")
+
+
+def _byte_array(data: Any = b"") -> bytearray:
+    if not isinstance(data, bytes):
+        raise ValueError("a bytearray is not written like this")
+    return bytearray(data)
+
+
+_PLAIN = (str, bytes, int, float, bool, complex, type(None), dtype)
+
+
+def check_key(key: Any) -> Any:
+    """A key that is plain, or a tuple of plain ones; ValueError else, for a deep one takes Python down with its hash."""
+    if isinstance(key, _PLAIN) or (type(key) is tuple and all(isinstance(part, _PLAIN) for part in key)):
+        return key
+    raise ValueError(f"a key of class {type(key).__name__} is not allowed")
+
+
+def _of_keys(kind: Any) -> Callable[..., Any]:
+    def make(items: Any = ()) -> Any:
+        if not isinstance(items, (list, tuple, dict)):
+            raise ValueError(f"a {kind.__name__} is not written like this")
+        if type(items) is not dict:
+            for item in items:
+                check_key(item)
+        return kind(items)
+
+    return make
+
+
+def _empty_dict() -> Any:
+    return OrderedDict()
+
+
+def _size(lengths: Any) -> Size:
+    if not isinstance(lengths, tuple) or not all(type(n) is int for n in lengths):
+        raise ValueError("a size is not written like this")
+    return Size(lengths)
+
+
+def _attributes(tensor: Tensor, state: Any) -> Tensor:
+    if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+        raise ValueError("a tensor with attributes is not written like this")
+    tensor.__dict__.update(state)
+    return tensor
+
+
+def _complex(real: Any, imaginary: Any) -> complex:
+    if type(real) is not float or type(imaginary) is not float:
+        raise ValueError("a complex number is not written like this")
+    return complex(real, imaginary)
+
+
+def _device(kind: Any, index: Any = None) -> device:
+    if not isinstance(kind, str) or not (index is None or type(index) is int):
+        raise ValueError("a device is not written like this")
+    return device(kind, index)
+
+
+def _layout(name: Any) -> Any:
+    found = {repr(x): x for x in (layout.strided, layout.sparse_coo, layout.sparse_csr)}.get(name)
+    if found is None:
+        raise ValueError(f"there is no layout {name!r}")
+    return found
+
+
+def _with_attributes(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    if function is not rebuild_tensor or kind is not Tensor or not isinstance(args, tuple):
+        raise ValueError("a tensor with attributes is not written like this")
+    return _attributes(rebuild_tensor(*args), state)
+
+
+def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    return _attributes(rebuild_parameter(data, requires_grad), state)
+
+
+def _sparse(*args: Any) -> Any:
+    raise RuntimeError("sparse tensors are not available in autograph's engine yet: save `tensor.to_dense()`")
+
+
+def _quantized(*args: Any) -> Any:
+    raise RuntimeError("quantized tensors are not available in autograph's engine: save `tensor.dequantize()`")
+
+
+CALLED: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor": rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": rebuild_tensor,
+    "torch._utils._rebuild_tensor_v3": rebuild_tensor,
+    "torch._utils._rebuild_parameter": rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch._utils._rebuild_sparse_csr_tensor": _sparse,
+    "torch._utils._rebuild_qtensor": _quantized,
+    "torch._tensor._rebuild_from_type_v2": _with_attributes,
+    "torch.serialization._get_layout": _layout,
+    "torch.Size": _size,
+    "torch.device": _device,
+    "collections.OrderedDict": _empty_dict,
+    "collections.Counter": _of_keys(Counter),
+    "builtins.set": _of_keys(set),
+    "builtins.frozenset": _of_keys(frozenset),
+    "builtins.bytearray": _byte_array,
+    "builtins.complex": _complex,
+    "_codecs.encode": _bytes,
+}
+"""What a file may call: our own functions, which check what they get."""
+
+NAMED: dict[str, Any] = {
+    "torch.Tensor": Tensor,
+    **{f"torch.{t.name}": t for t in dtypes.ALL},
+    **{f"torch.{name}": _StorageKind(of) for name, of in STORAGES.items()},
+    **{f"torch.storage.{name}": _StorageKind(of) for name, of in STORAGES.items()},
+}
+"""What a file may name beside."""
+
+_OLD_MODULES = {"__builtin__": "builtins"}
+_MARK = object()
+
+
+def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
+    """The function that finds the storage which a pickle refers to."""
+
+    def find(reference: Any) -> Storage:
+        if not isinstance(reference, tuple) or len(reference) != 5 or reference[0] != "storage":
+            raise ValueError("a storage is not referred to like this")
+        _, kind, key, location, length = reference
+        if not isinstance(kind, _StorageKind) or not isinstance(key, str) or not isinstance(location, str):
+            raise ValueError("a storage is not referred to like this")
+        if type(length) is not int or length < 0:
+            raise ValueError("a storage has no valid length")
+        return load(key, kind.dtype, location, length)  # type: ignore[no-any-return]
+
+    return find
+
+
+class RestrictedMachine:
+    """Runs a pickle without Python's unpickler: each of the few opcodes that `torch.save` writes has a method here.
+
+    Nothing but `CALLED` and what the user added as `safe` is ever called; UnpicklingError for everything else.
+    """
+
+    def __init__(self, load: LoadStorage, safe: dict[str, Any]) -> None:
+        self._find = persistent(load)
+        self._safe = safe
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def run(self, data: bytes) -> Any:
+        """What the pickle builds."""
+        try:
+            for opcode, argument, _ in pickletools.genops(data):
+                if opcode.name == "STOP":
+                    return self._pop()
+                step = _STEPS.get(opcode.name)
+                if step is None:
+                    raise ValueError(f"Unsupported operand {opcode.name}")
+                step(self, argument)
+        except RecursionError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            raise pickle.UnpicklingError(f"{ADVICE}{error}") from None
+        raise pickle.UnpicklingError(f"{ADVICE}the pickle has no end")
+
+    # -- the stack
+
+    def _pop(self) -> Any:
+        value = self._stack.pop()
+        if value is _MARK:
+            raise ValueError("the stack of the pickle is not in order")
+        return value
+
+    def _top(self, kind: Any) -> Any:
+        value = self._stack[-1]
+        if not isinstance(value, kind):
+            raise ValueError(f"Can only append to or set items of containers, but got {type(value).__name__}")
+        return value
+
+    def _to_mark(self) -> list[Any]:
+        at = len(self._stack) - 1
+        while self._stack[at] is not _MARK:
+            at -= 1
+            if at < 0:
+                raise ValueError("the stack of the pickle is not in order")
+        items = self._stack[at + 1 :]
+        del self._stack[at:]
+        return items
+
+    def push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    # -- what opcodes do
+
+    def name(self, argument: Any) -> None:
+        module, _, name = argument.partition(" ")
+        full = f"{_OLD_MODULES.get(module, module)}.{name}"
+        for table in (self._safe, CALLED, NAMED):
+            if full in table:
+                self.push(table[full])
+                return
+        raise ValueError(
+            f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
+            "manager to allowlist this global if you trust this class/function."
+        )
+
+    def call(self, _: Any) -> None:
+        args, function = self._pop(), self._pop()
+        if not isinstance(args, tuple) or not self._may_call(function):
+            raise ValueError(f"Trying to call reduce for unrecognized function {_shown(function)}")
+        self.push(function(*args))
+
+    def make(self, _: Any) -> None:
+        args, kind = self._pop(), self._pop()
+        if not isinstance(args, tuple) or not isinstance(kind, type) or not any(kind is x for x in self._safe.values()):
+            raise ValueError(f"Trying to call __new__ for unrecognized class {_shown(kind)}")
+        self.push(kind.__new__(kind, *args))
+
+    def _may_call(self, function: Any) -> bool:
+        return any(function is known for table in (CALLED, self._safe) for known in table.values())
+
+    def build(self, _: Any) -> None:
+        state, target = self._pop(), self._stack[-1]
+        allowed = type(target) in self._safe.values()
+        if allowed and hasattr(target, "__setstate__"):
+            target.__setstate__(state)
+        elif (allowed or type(target) is OrderedDict) and isinstance(state, dict):
+            target.__dict__.update(state)
+        else:
+            raise ValueError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                             f"but got {_shown(type(target))}")  # fmt: skip
+
+    def refer(self, _: Any) -> None:
+        self.push(self._find(self._pop()))
+
+    def memoize(self, index: Any) -> None:
+        self._memo[index] = self._stack[-1]
+
+    def recall(self, index: Any) -> None:
+        self.push(self._memo[index])
+
+    def append(self, _: Any) -> None:
+        item = self._pop()
+        self._top(list).append(item)
+
+    def append_all(self, _: Any) -> None:
+        items = self._to_mark()
+        self._top(list).extend(items)
+
+    def set_item(self, _: Any) -> None:
+        value, key = self._pop(), self._pop()
+        self._top(dict)[check_key(key)] = value
+
+    def set_all(self, _: Any) -> None:
+        items = self._to_mark()
+        if len(items) % 2:
+            raise ValueError("a dictionary in the pickle has a key without a value")
+        self._top(dict).update(zip(map(check_key, items[::2]), items[1::2], strict=True))
+
+    def tuple_of(self, count: int) -> None:
+        items = [self._pop() for _ in range(count)]
+        self.push(tuple(reversed(items)))
+
+
+def _shown(x: Any) -> str:
+    return getattr(x, "__qualname__", None) or type(x).__name__
+
+
+_STEPS: dict[str, Callable[[RestrictedMachine, Any], None]] = {
+    "PROTO": lambda m, a: None,
+    "GLOBAL": RestrictedMachine.name,
+    "REDUCE": RestrictedMachine.call,
+    "NEWOBJ": RestrictedMachine.make,
+    "BUILD": RestrictedMachine.build,
+    "BINPERSID": RestrictedMachine.refer,
+    "BINPUT": RestrictedMachine.memoize,
+    "LONG_BINPUT": RestrictedMachine.memoize,
+    "BINGET": RestrictedMachine.recall,
+    "LONG_BINGET": RestrictedMachine.recall,
+    "MARK": lambda m, a: m.push(_MARK),
+    "NONE": lambda m, a: m.push(None),
+    "NEWTRUE": lambda m, a: m.push(True),
+    "NEWFALSE": lambda m, a: m.push(False),
+    **dict.fromkeys(
+        ("BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINSTRING"), RestrictedMachine.push
+    ),
+    "EMPTY_LIST": lambda m, a: m.push([]),
+    "EMPTY_DICT": lambda m, a: m.push({}),
+    "EMPTY_SET": lambda m, a: m.push(set()),
+    "EMPTY_TUPLE": lambda m, a: m.push(()),
+    "TUPLE": lambda m, a: m.push(tuple(m._to_mark())),
+    "TUPLE1": lambda m, a: m.tuple_of(1),
+    "TUPLE2": lambda m, a: m.tuple_of(2),
+    "TUPLE3": lambda m, a: m.tuple_of(3),
+    "APPEND": RestrictedMachine.append,
+    "APPENDS": RestrictedMachine.append_all,
+    "SETITEM": RestrictedMachine.set_item,
+    "SETITEMS": RestrictedMachine.set_all,
+}
+
+
+class TrustingUnpickler(pickle.Unpickler):
+    """Python's unpickler, which runs what a file says; PyTorch's names are looked up in this engine."""
+
+    def __init__(self, data: bytes, load: LoadStorage) -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8")
+        self._find = persistent(load)
+
+    def find_class(self, module: str, name: str) -> Any:
+        full = f"{module}.{name}"
+        if module.partition(".")[0] != "torch":
+            return super().find_class(module, name)
+        for table in (CALLED, NAMED):
+            if full in table:
+                return table[full]
+        return super().find_class(OURS + module.removeprefix("torch"), name)
+
+    def persistent_load(self, reference: Any) -> Any:
+        return self._find(reference)

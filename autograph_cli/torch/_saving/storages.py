@@ -1,0 +1,118 @@
+"""Storages: the memory that tensors share, as named in files, and the tensors that files rebuild on them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.dtypes import dtype
+from .._core.tensor import Tensor
+from .._ops.conversion import _root, strides
+from .._ops.legacy import instance
+
+_LEGACY = {
+    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8",
+    "BoolStorage": "bool", "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
+}  # fmt: skip
+STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _LEGACY.items()}, "UntypedStorage": None}
+"""The classes of storages by name; an untyped one holds bytes."""
+STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
+
+
+class Storage:
+    """Memory read from a file: an array of bytes, and the dtype that its name says (None: bytes)."""
+
+    __slots__ = ("bytes", "dtype")
+
+    def __init__(self, data: Any, of: dtype | None) -> None:
+        self.bytes = data
+        self.dtype = of
+
+
+def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, hooks: Any = None,
+                   of: Any = None, metadata: Any = None) -> Tensor:  # fmt: skip
+    """A tensor over a storage; ValueError where it would reach beyond its memory."""
+    if not isinstance(storage, Storage):
+        raise ValueError("a tensor is to be made of something that is no storage")
+    kind = of if isinstance(of, dtype) else storage.dtype
+    numbers = (offset, *size, *stride)
+    if kind is None or len(size) != len(stride) or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers):
+        raise ValueError("a tensor's size, stride or offset is not valid")
+    available = storage.bytes.size // kind.itemsize
+    needed = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if math.prod(size) else offset
+    if needed > available:
+        raise ValueError(f"a tensor reaches beyond its storage: {needed} elements are needed, {available} are there")
+    flat = storage.bytes[: available * kind.itemsize].view(kind.numpy)
+    steps = [s * kind.itemsize for s in stride]
+    raw = np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps) if math.prod(size) else flat[:0].reshape(size)
+    made: Tensor = instance(Tensor, raw)
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
+    """A parameter over a rebuilt tensor."""
+    from ..nn.parameter import Parameter
+
+    if not isinstance(data, Tensor):
+        raise ValueError("a parameter is to be made of something that is no tensor")
+    return Parameter(data, bool(requires_grad))
+
+
+# ---------------------------------------------------------------- writing
+
+
+class Places:
+    """Storages that are to be written, each once, under numbers in the order of their appearance."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        """Flat arrays of bytes."""
+        self._known: dict[tuple[int, int], tuple[int, Any]] = {}
+
+    def place(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
+        """Where the elements of a tensor are: (storage, its length, offset, strides), the last three in elements.
+
+        RuntimeError where tensors of different dtypes share memory.
+        """
+        raw = tensor._raw
+        root = None if isinstance(raw, np.generic) else _root(raw)
+        if root is None or not _is_within(raw, root):
+            raw = root = np.array(raw, order="C", copy=True)
+        address = root.__array_interface__["data"][0]
+        key = (address, root.nbytes) if root.nbytes else (id(root), 0)
+        number, kept = self._known.setdefault(key, (len(self.arrays), (root, raw.dtype)))
+        if number == len(self.arrays):
+            self.arrays.append(flat_bytes(root))
+        elif kept[1] != raw.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        offset = (raw.__array_interface__["data"][0] - address) // raw.itemsize if raw.size else 0
+        return number, root.nbytes // raw.itemsize, offset, strides(raw)
+
+
+def _is_within(raw: Any, root: Any) -> bool:
+    """Whether `raw` can be told as offset and strides in the memory of its root."""
+    size = raw.itemsize
+    offset = raw.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    last = sum((n - 1) * s for n, s in zip(raw.shape, raw.strides, strict=True)) + size if raw.size else 0
+    dense = root.flags.c_contiguous or root.flags.f_contiguous
+    steps = (offset, root.nbytes, *raw.strides)
+    return bool(dense and all(s >= 0 and s % size == 0 for s in steps) and offset + last <= root.nbytes)
+
+
+def flat_bytes(root: Any) -> Any:
+    """The memory of a dense array, as bytes in a row."""
+    flat = root.reshape(-1) if root.flags.c_contiguous else root.T.reshape(-1)
+    return flat.view(np.uint8)
+
+
+def plain_size(tensor: Tensor) -> tuple[int, ...]:
+    """The lengths as a plain tuple."""
+    return tuple(tensor._raw.shape)
+
+

@@ -1,0 +1,127 @@
+"""The pickle in an archive, written under PyTorch's names, so that PyTorch can read it."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from typing import IO, Any
+
+from .._core.device import device
+from .._core.dtypes import dtype
+from .._core.layout import layout
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .storages import STORAGE_NAMES, Places, plain_size
+
+OURS = __name__.rpartition(".")[0].rpartition(".")[0]
+"""The name of the package that stands for PyTorch's."""
+
+
+class Global:
+    """A name in a pickle, of something that need not be importable here."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.text = f"c{module}\n{name}\n".encode()
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError("names in a pickle are not called")
+
+
+REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
+REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
+REBUILD_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
+REBUILD_WITH_ATTRIBUTES = Global("torch._tensor", "_rebuild_from_type_v2")
+GET_LAYOUT = Global("torch.serialization", "_get_layout")
+SIZE, DEVICE, TENSOR = Global("torch", "Size"), Global("torch", "device"), Global("torch", "Tensor")
+UNTYPED = Global("torch.storage", "UntypedStorage")
+
+
+class _InStorage:
+    """Where a tensor's memory is, for `persistent_id`."""
+
+    __slots__ = ("tuple",)
+
+    def __init__(self, tuple: Any) -> None:
+        self.tuple = tuple
+
+
+class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+    """Writes tensors as references to storages, everything else as plain pickle; needs no PyTorch to name its parts."""
+
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+
+    def __init__(self, file: IO[bytes], places: Places, protocol: int = 2) -> None:
+        super().__init__(file, protocol)
+        self._places = places
+        self._names: dict[str, Global] = {}
+
+    def _name(self, module: str, name: str) -> Global:
+        return self._names.setdefault(f"{module}.{name}", Global(module, name))
+
+    def persistent_id(self, obj: Any) -> Any:
+        return obj.tuple if isinstance(obj, _InStorage) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self._tensor(obj)
+        if isinstance(obj, Size):
+            return SIZE, (tuple(obj),)
+        if isinstance(obj, device):
+            return DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if isinstance(obj, layout):
+            return GET_LAYOUT, (repr(obj),)
+        return NotImplemented
+
+    def _tensor(self, tensor: Tensor) -> Any:
+        from ..nn.parameter import Parameter, is_lazy
+
+        if is_lazy(tensor):
+            raise RuntimeError("uninitialized parameters cannot be saved: call the module once to give them their shape")
+        if type(tensor) not in (Tensor, Parameter):
+            name = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
+            raise RuntimeError(f"tensors of class {name} cannot be saved; save `tensor.as_subclass(torch.Tensor)`")
+        attributes = dict(tensor.__dict__)
+        if type(tensor) is Tensor:
+            plain = self._plain(tensor, tensor.requires_grad)
+            return (REBUILD_WITH_ATTRIBUTES, (plain[0], TENSOR, plain[1], attributes)) if attributes else plain
+        data = tensor.detach().as_subclass(Tensor)  # type: ignore[attr-defined]
+        parts = (data, tensor.requires_grad, OrderedDict())
+        return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
+
+    def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
+        storage, length, offset, stride = self._places.place(tensor)
+        name = STORAGE_NAMES.get(tensor.dtype)
+        if name is None:
+            place = _InStorage(("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize))
+            rest = (requires_grad, OrderedDict(), tensor.dtype)
+            return REBUILD_UNTYPED, (place, offset, plain_size(tensor), stride, *rest)
+        place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length))
+        return REBUILD_TENSOR, (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+
+    def _save_name(self, obj: Global) -> None:
+        self.write(obj.text)
+        self.memoize(obj)
+
+    def _save_dtype(self, obj: dtype) -> None:
+        self.save(self._name("torch", obj.name))
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write the name of a function or a class; what is ours goes by PyTorch's name."""
+        module = getattr(obj, "__module__", None) or ""
+        if module == OURS or module.startswith(OURS + "."):
+            self._save_name(Global("torch" + module.removeprefix(OURS), name or obj.__qualname__))
+            return
+        super().save_global(obj, name)
+
+    dispatch[Global] = _save_name
+    dispatch[dtype] = _save_dtype
+    dispatch[type(lambda: 0)] = save_global
+    dispatch[type(print)] = save_global
+
+
+def dump(obj: Any, file: IO[bytes], protocol: int) -> Places:
+    """Pickle `obj` into `file`; the storages that go with it."""
+    places = Places()
+    Pickler(file, places, protocol).dump(obj)
+    return places

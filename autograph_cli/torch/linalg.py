@@ -1,0 +1,37 @@
+"""Linear algebra, as `torch.linalg` names it.
+
+>>> from autograph_cli import torch
+>>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+tensor(5.)
+"""
+# ruff: noqa: F401  (names are here to be found)
+
+from __future__ import annotations
+
+from ._core.registry import functions, with_out
+from ._ops import decompositions as _decompositions
+from ._ops import norms as _norms
+from ._ops import products as _products
+from ._ops import solvers as _solvers
+from ._ops._errors import LinAlgError
+
+matmul = functions["matmul"]
+cross, diagonal = with_out(_products.linalg_cross), _products.linalg_diagonal
+multi_dot, vander, vecdot = _products.multi_dot, _products.vander, with_out(_products.vecdot)
+cholesky, cholesky_ex = with_out(_decompositions.linalg_cholesky), with_out(_decompositions.linalg_cholesky_ex)
+qr, svd, lu = (with_out(getattr(_decompositions, f"linalg_{_name}")) for _name in ("qr", "svd", "lu"))
+lu_solve = with_out(_decompositions.linalg_lu_solve)
+svdvals, eigh, eigvalsh, eig, eigvals, lu_factor, lu_factor_ex = (
+    with_out(getattr(_decompositions, _name))
+    for _name in ("svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lu_factor", "lu_factor_ex")
+)
+solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet, pinv, lstsq, matrix_exp, matrix_power, tensorinv, tensorsolve = (
+    with_out(getattr(_solvers, _name))
+    for _name in (
+        "solve", "solve_ex", "solve_triangular", "inv", "inv_ex", "det", "slogdet", "pinv", "lstsq", "matrix_exp",
+        "matrix_power", "tensorinv", "tensorsolve",
+    )
+)  # fmt: skip
+norm, vector_norm, matrix_norm, cond, matrix_rank = (
+    with_out(getattr(_norms, _name)) for _name in ("norm", "vector_norm", "matrix_norm", "cond", "matrix_rank")
+)

@@ -1,0 +1,276 @@
+"""`torch.save` and `torch.load`: PyTorch's own files, written so that they are whole or not there, read with suspicion."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import pickletools
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from ._core.device import device
+from ._core.dtypes import dtype
+from ._ops.conversion import UntypedStorage
+from ._saving.archive import Reader, Writer
+from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
+from ._saving.storages import Storage
+from ._saving.writing import OURS, dump
+
+__all__ = [
+    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "safe_globals", "save",
+]  # fmt: skip
+
+DEFAULT_PROTOCOL = 2
+_MAGIC = b"PK\x03\x04"
+
+# ---------------------------------------------------------------- saving
+
+
+def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
+         _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:  # fmt: skip
+    """Write `obj` (tensors, state dicts, anything that can be pickled) to a path or a file object, as PyTorch does.
+
+    A path is written whole or not at all: an interrupted save leaves the old file. RuntimeError where the folder does not
+    exist, and for tensors that have no place in such a file.
+
+    >>> import io
+    >>> from autograph_cli import torch
+    >>> file = io.BytesIO()
+    >>> torch.save({"w": torch.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'w': tensor([1., 1.])}
+    """
+    if pickle_module is not pickle:
+        raise ValueError("torch.save: another pickle_module is not available in autograph's engine")
+    if not _use_new_zipfile_serialization:
+        raise ValueError("torch.save: only the zip format is written; leave out _use_new_zipfile_serialization=False")
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        folder = os.path.dirname(path)
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
+        name = os.path.splitext(os.path.basename(path))[0] or "archive"
+        with _whole_or_nothing(path) as file:
+            _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
+    elif hasattr(f, "write"):
+        file = io.BytesIO()
+        _write(obj, file, "archive", pickle_protocol, _disable_byteorder_record)
+        f.write(file.getbuffer())
+    else:
+        raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
+                             f"but got {type(f).__name__}")  # fmt: skip
+
+
+def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
+    pickled = io.BytesIO()
+    places = dump(obj, pickled, protocol)
+    archive = Writer(file, name)
+    archive.write("data.pkl", pickled.getbuffer())
+    archive.write(".format_version", b"1")
+    archive.write(".storage_alignment", b"64")
+    if not no_byteorder:
+        archive.write("byteorder", sys.byteorder.encode())
+    for number, data in enumerate(places.arrays):
+        archive.write(f"data/{number}", data)
+    archive.write("version", b"3\n")
+    archive.close()
+
+
+@contextlib.contextmanager
+def _whole_or_nothing(path: Any) -> Iterator[IO[bytes]]:
+    """A file beside `path` that takes its place when everything is written."""
+    goal = os.path.realpath(os.fsdecode(path))
+    if os.path.exists(goal) and not stat.S_ISREG(os.stat(goal).st_mode):
+        with open(goal, "wb") as file:
+            yield file
+        return
+    number, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(goal)}.", dir=os.path.dirname(goal))
+    try:
+        with open(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(number)
+        os.chmod(temporary, _mode(goal))
+        os.replace(temporary, goal)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _mode(goal: str) -> int:
+    """The permissions of the file that is there, or those of a new one."""
+    if os.path.exists(goal):
+        return stat.S_IMODE(os.stat(goal).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+# ---------------------------------------------------------------- loading
+
+_safe: dict[str, Any] = {}
+
+
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+         mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
+    """Read what `torch.save` of this engine or of PyTorch wrote, from a path or a file object.
+
+    By default (`weights_only`) a file can hold tensors, containers, numbers and text only: pickle.UnpicklingError, before
+    anything of it runs, for everything else. RuntimeError for a file that is damaged or no such file, and for tensors of a
+    device that is not there, unless `map_location` (a device, a dict, a function) says where they shall be.
+    `mmap` reads tensors from the file when they are used; it needs a path.
+    """
+    weights_only = True if weights_only is None else weights_only
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified. Please pass weights_only=False"
+        )
+    if pickle_module not in (None, pickle) or pickle_load_args.keys() - {"encoding"}:
+        raise ValueError("torch.load: another pickle_module or other arguments to it are not available in autograph's engine")
+    path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
+    if mmap and path is None:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    with open(path, "rb") if path is not None else contextlib.nullcontext(f) as file:
+        reader = _open(file)
+        storages = _Storages(reader, map_location, os.fsdecode(path) if mmap and path is not None else None)
+        data = reader.bytes("data.pkl")
+        if weights_only:
+            return RestrictedMachine(storages.load, _safe).run(data)
+        return TrustingUnpickler(data, storages.load).load()
+
+
+def _open(file: Any) -> Reader:
+    if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
+        raise AttributeError(f"You can only torch.load from a file that is seekable, but got {type(file).__name__}. Please "
+                             "pre-load the data into a buffer like io.BytesIO and try to load from it instead.")  # fmt: skip
+    start = file.tell()
+    head = file.read(len(_MAGIC))
+    file.seek(start)
+    if not head:
+        raise EOFError("Ran out of input")
+    if head != _MAGIC:
+        raise RuntimeError(
+            "Invalid magic number; corrupt file? It does not begin like a file of torch.save (files of PyTorch before 1.6 "
+            "are not read: save them anew with a later one)"
+        )
+    return Reader(io.BytesIO(file.read()) if start else file)
+
+
+class _Storages:
+    """The storages of a file, each read once, where the user wants them."""
+
+    def __init__(self, reader: Reader, map_location: Any, path: str | None) -> None:
+        self._reader = reader
+        self._map_location = map_location
+        self._path = path
+        self._loaded: dict[str, Storage] = {}
+        self._swap = reader.has("byteorder") and reader.bytes("byteorder") != sys.byteorder.encode()
+
+    def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
+        """The storage `key`; ValueError where the file holds less of it than it says."""
+        if key not in self._loaded:
+            name, size = f"data/{key}", length * (1 if of is None else of.itemsize)
+            if self._reader.size(name) < size:
+                raise ValueError(f"storage {key} is shorter than the file says")
+            data = self._reader.array(name) if self._path is None else self._reader.mapped(name, self._path)
+            if self._swap and of is not None and of.itemsize > 1:
+                data = _swapped(data, of)
+            self._place(data, location)
+            self._loaded[key] = Storage(data, of)
+        return self._loaded[key] if self._loaded[key].dtype is of else Storage(self._loaded[key].bytes, of)
+
+    def _place(self, data: Any, location: str) -> None:
+        """RuntimeError where a storage would be on a device that is not there."""
+        where = self._map_location
+        if callable(where) and not isinstance(where, (str, device)):
+            if where(UntypedStorage(data), location) is not None:
+                return
+        elif isinstance(where, dict):
+            location = str(where.get(location, location))
+        elif where is not None:
+            location = str(where)
+        kind = location.partition(":")[0]
+        if kind == "cuda":
+            raise RuntimeError(
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
+                "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+                "the CPU."
+            )
+        if kind != "cpu":
+            raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+
+
+def _swapped(data: Any, of: dtype) -> Any:
+    """Elements of the other byte order, turned round."""
+    width = of.itemsize // 2 if of.is_complex else of.itemsize
+    return np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
+
+
+# ---------------------------------------------------------------- what else a file may hold
+
+
+def _full_name(x: Any) -> tuple[str, Any]:
+    if isinstance(x, tuple):
+        return x[1], x[0]
+    module = x.__module__
+    module = "torch" + module.removeprefix(OURS) if module == OURS or module.startswith(OURS + ".") else module
+    return f"{module}.{x.__qualname__}", x
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files that are loaded with `weights_only` hold these classes, and call these functions.
+
+    An element is a class or a function, or a pair of one and the name by which files call it.
+    """
+    _safe.update(_full_name(x) for x in safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was added as safe."""
+    return list(_safe.values())
+
+
+def clear_safe_globals() -> None:
+    """Forget what was added as safe."""
+    _safe.clear()
+
+
+class safe_globals:
+    """Within the block, files may hold these classes, and call these functions, too.
+
+    >>> from autograph_cli import torch
+    >>> with torch.serialization.safe_globals([slice]):
+    ...     torch.serialization.get_safe_globals()
+    [<class 'slice'>]
+    """
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self._wanted = dict(_full_name(x) for x in safe_globals)
+        self._before: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        self._before = dict(_safe)
+        _safe.update(self._wanted)
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        _safe.clear()
+        _safe.update(self._before)
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The names in a file that `weights_only` would refuse; nothing of it is run."""
+    with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
+        data = _open(file).bytes("data.pkl")
+    names = {argument.replace(" ", ".", 1) for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
+    names = {"builtins" + name.removeprefix("__builtin__") if name.startswith("__builtin__.") else name for name in names}
+    return sorted(name for name in names if not any(name in table for table in (_safe, CALLED, NAMED)))
