@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograph_cli.graph import Edge, Graph, Output, Pass, Root, Source, TensorType, Trace, diff
@@ -49,14 +49,14 @@ def test_graphs_that_have_nothing_in_common_are_compared_too() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(2, 60), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_order_in_which_nodes_were_made_is_no_difference(seed: int, other: int, size: int, named: bool) -> None:
     graph = net(size, seed, named=named)
     assert not diff(graph, shuffled(graph, other))
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(5, 60), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_another_operation_in_one_place_is_always_seen(seed: int, other: int, size: int, named: bool) -> None:
     graph = net(size, seed, named=named)
     number = random.Random(other).choice(only(graph))

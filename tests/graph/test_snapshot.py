@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograph_cli.graph import (
@@ -63,7 +63,7 @@ def test_what_was_written_is_read_back(traces: dict[str, Trace], holds: tuple[st
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_graph_is_read_back(seed: int, size: int, named: bool) -> None:
     written = snapshot(net(size, seed, named=named))
     assert not compare(read_snapshot(written.to_text()), written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +48,14 @@ def test_what_is_done_with_a_snapshot(tmp_path: Path, mode: Mode, there: Snapsho
     assert settle(path, NEW, mode).status == status
     assert path.read_text() == kept.to_text()
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.graph.txt"]
+
+
+def test_an_update_also_writes_names_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.graph.txt"
+    path.write_text(re.sub(r"\bx\b", "other", NEW.to_text()))
+    assert settle(path, NEW, "check").status == "same"
+    assert settle(path, NEW, "update").status == "updated"
+    assert path.read_text() == NEW.to_text()
 
 
 @pytest.mark.parametrize(("ci", "status"), [("true", "missing"), ("1", "missing"), ("false", "written"), ("", "written")])
