@@ -10,6 +10,7 @@ import pytest
 from autograph_cli.graph import alignment
 from autograph_cli.graph.alignment import align
 
+
 def longest(one: list[int], other: list[int]) -> int:
     lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for i, x in enumerate(one):
