@@ -255,18 +255,16 @@ class _Review:
     def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""
         missing = set(numbers)
+        changed = {change.new if graph is self.new else change.old for change in self.diff.changed}
         used = {
             edge.node for node in graph for edge in (*node.args, *node.next)
-            if edge is not None and (node.id in missing or self._is_changed(graph, node.id))
+            if edge is not None and (node.id in missing or node.id in changed)
         }  # fmt: skip
         gradients = _with_gradient(graph)
         for number in numbers:
             node = graph[number]
             if node.kind != "operation" and number not in used and number not in gradients:
                 yield f"{node.kind} {self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
-
-    def _is_changed(self, graph: Graph, number: int) -> bool:
-        return any((change.new if graph is self.new else change.old) == number for change in self.diff.changed)
 
     # -- backward calls
 
@@ -279,16 +277,17 @@ class _Review:
             told = self._call(self.new, change.new)
             old, new = self.old.passes[change.old], self.new.passes[change.new]
             if "roots" in change.aspects:
-                before = ", ".join(self.name(self.old, edge) for edge in old.roots)
-                yield f"{told} started from {before} before"
+                roots = ", ".join(self.name(self.old, edge) for edge in old.roots)
+                yield f"{told} started from {roots} before"
             if "order" in change.aspects:
                 yield f"{told} is of order {new.order}, not {old.order}"
             if "create_graph" in change.aspects:
                 how = "now keeps" if new.create_graph else "no longer keeps"
                 yield f"{told} {how} a graph of its own (create_graph)"
             if "gradients" in change.aspects and _with_gradient(self.old) == self._images():
-                gone = [leaf for leaf in reached(self.old, old) if self.image.get(leaf) not in reached(self.new, new)]
-                came = [leaf for leaf in reached(self.new, new) if self.origin.get(leaf) not in reached(self.old, old)]
+                before, after = set(reached(self.old, old)), set(reached(self.new, new))
+                gone = [leaf for leaf in sorted(before) if self.image.get(leaf) not in after]
+                came = [leaf for leaf in sorted(after) if self.origin.get(leaf) not in before]
                 if gone:
                     yield f"{told} no longer goes to {_and([self._leaf(self.old, leaf) for leaf in gone])}"
                 if came:
