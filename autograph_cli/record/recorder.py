@@ -13,10 +13,12 @@ from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
 from autograph_cli.record.steps import Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.state import BackwardCall, S
 from autograph_cli.torch._core.tensor import Tensor
 
@@ -30,6 +32,27 @@ class _Pending:
     derived: str | None = None
     """None: nobody tried, for the step was not named by number."""
     double: Graph | None = None
+
+
+class _Patience:
+    """Whether to try a rehearsal: after failures less and less often."""
+
+    def __init__(self) -> None:
+        self.wait = 0
+        self.next = 1
+
+    def tries(self) -> bool:
+        """Whether this is the time for the next attempt."""
+        self.wait -= 1
+        return self.wait < 0
+
+    def succeeded(self) -> None:
+        """A step went as expected."""
+        self.next = 1
+
+    def failed(self) -> None:
+        """A rehearsal ended."""
+        self.wait, self.next = self.next, min(2 * self.next, 64)
 
 
 class Recorder:
@@ -63,6 +86,12 @@ class Recorder:
         self._variables: list[tuple[str, Output]] = []
         self._derived: tuple[Graph | None, str | None] = None, ""
         self._settled: names.Settled = set()
+        self._rehearsal: Rehearsal | None = None
+        self._call: BackwardCall | None = None
+        """The backward call that runs within a rehearsal."""
+        self._patience = _Patience()
+        self._older: tuple[Any, Any] = None, None
+        """The last nodes of the two steps before: while they live on, every step is written down."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -73,6 +102,7 @@ class Recorder:
 
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
+        self._write_down()
         if S.observer is self:
             S.observer = None
         self._variables = names.scan(self.tape, [scope])
@@ -82,6 +112,7 @@ class Recorder:
 
     def trace(self) -> Trace:
         """What was recorded so far."""
+        self._write_down()
         steps, total = list(self.kept), self.total
         if self._going_on():
             total += 1
@@ -95,6 +126,7 @@ class Recorder:
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
+        self._write_down()
         before, S.observer = S.observer, self
         try:
             for value in scope.values():
@@ -112,6 +144,14 @@ class Recorder:
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
+        if self._rehearsal is not None:
+            if self._call is None and self._rehearsal.begins(call):
+                self._call = call
+                return
+            self._write_down()
+        self._begin(call)
+
+    def _begin(self, call: BackwardCall) -> None:
         if not self.tape.running.passes and self._wanted():
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             self._variables = names.scan(self.tape, spaces, None if self.selection.keeps(self.total) else self._settled)
@@ -123,10 +163,64 @@ class Recorder:
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
+        if self._rehearsal is not None:
+            if sys.exc_info()[1] is None and self._rehearsal.ends(call):
+                self._repeated()
+                return
+            self._write_down()
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
+            first = self.first
+            rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
+            if rehearsal is not None and self._pending is not None:
+                self._rehearsal, self.created = rehearsal, self._expect
+
+    # -- steps that go as the one before
+
+    def _may_rehearse(self) -> bool:
+        keeps = self.selection.keeps
+        newest = self.tape.rows[next(reversed(self.tape.rows))].ref
+        older, self._older = self._older[0], (self._older[1], newest)
+        return older is not None and older() is None and not (keeps(self.total) or keeps(self.total + 1)) and self._patience.tries()
+
+    def _expect(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made, and it should be the expected one."""
+        if self._rehearsal is not None and self._call is None and self._rehearsal.matches(node, inputs):
+            return
+        self._write_down()
+        self.tape.created(node, inputs, outputs)
+
+    def _repeated(self) -> None:
+        """A step went to its end as the one before."""
+        assert self._pending is not None
+        self._call = None
+        self._pending.number = self.total
+        self.total += 1
+        self._patience.succeeded()
+        if self.selection.keeps(self.total):
+            self._write_down()
+
+    def _write_down(self) -> None:
+        """End the rehearsal, if there is one, and make rows for what was seen."""
+        rehearsal, call = self._rehearsal, self._call
+        if rehearsal is None:
+            return
+        self._rehearsal = self._call = None
+        self.created = self.tape.created
+        self._patience.failed()
+        keys = rehearsal.rename()
+        assert self._pending is not None
+        span = self._pending.span
+        span.roots = [(name, renamed([output], keys)[0]) for name, output in span.roots]
+        rehearsal.rows = {keys.get(key, key): self.tape.rows[keys.get(key, key)] for key in rehearsal.rows}
+        rehearsal.keys = [keys.get(key, key) for key in rehearsal.keys]
+        rehearsal.replay()
+        if call is not None:
+            self._begin(call)
+            entry = self.tape.running.passes[-1]
+            entry.error, entry.site = 0, rehearsal.entry.site
 
     # -- steps
 

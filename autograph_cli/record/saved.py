@@ -72,10 +72,21 @@ def _is_size(item: Any) -> bool:
     return not item or item[0].__class__ is int
 
 
-def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
+def is_plain(item: Any) -> bool:
+    """Whether this is a number, a text, or a tuple of such, which can be kept without keeping anything else."""
     kind = item.__class__
-    if kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item))):
+    return kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item)))
+
+
+def plain_values(node: Node) -> list[Any]:
+    """The plain values among what a node keeps."""
+    return [item for item in node._saved or () if item is not None and is_plain(item)]
+
+
+def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
+    if is_plain(item):
         return name, None, item, 0, 0
+    kind = item.__class__
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
         return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0
