@@ -16,6 +16,30 @@ PRINTED = {
     "penalty.py": "score 0.1953, penalty 1.2632\nw.grad tensor([-0.7042,  0.3525, 17.8426])\n",
     "custom_function.py": "y = 8.0, y' = 12.0, y'' = 12.0\n",
     "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
+    "pinn.py": (
+        "step 0: loss 0.982\n"
+        "step 60: loss 0.148\n"
+        "step 120: loss 0.063\n"
+        "step 180: loss 0.012\n"
+        "largest error 0.03\n"
+    ),
+    "wgan_gp.py": (
+        "step 0: critic 8.511, generator -0.070\n"
+        "step 5: critic 8.333, generator -0.094\n"
+        "step 10: critic 8.201, generator -0.089\n"
+        "step 15: critic 7.913, generator -0.095\n"
+    ),
+    "maml.py": (
+        "step 0: loss after adapting 1.811\n"
+        "step 20: loss after adapting 0.407\n"
+        "step 40: loss after adapting 0.771\n"
+    ),
+    "neural_ode.py": (
+        "step 0: loss 1.975\n"
+        "step 20: loss 0.120\n"
+        "step 40: loss 0.050\n"
+        "at the end: loss 0.029\n"
+    ),
 }
 """What PyTorch makes the samples print."""
 
