@@ -17,6 +17,30 @@ PRINTED = {
     "custom_function.py": "y = 8.0, y' = 12.0, y'' = 12.0\n",
     "recurrence.py": "loss 0.8531\n",
     "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
+    "pinn.py": (
+        "step 0: loss 0.982\n"
+        "step 60: loss 0.148\n"
+        "step 120: loss 0.063\n"
+        "step 180: loss 0.012\n"
+        "largest error 0.03\n"
+    ),
+    "wgan_gp.py": (
+        "step 0: critic 8.511, generator -0.070\n"
+        "step 5: critic 8.333, generator -0.094\n"
+        "step 10: critic 8.201, generator -0.089\n"
+        "step 15: critic 7.913, generator -0.095\n"
+    ),
+    "maml.py": (
+        "step 0: loss after adapting 1.811\n"
+        "step 20: loss after adapting 0.407\n"
+        "step 40: loss after adapting 0.771\n"
+    ),
+    "neural_ode.py": (
+        "step 0: loss 1.975\n"
+        "step 20: loss 0.120\n"
+        "step 40: loss 0.050\n"
+        "at the end: loss 0.029\n"
+    ),
 }
 """What PyTorch makes the samples print."""
 
