@@ -31,6 +31,11 @@ class Reduction:
         return self.xp.multiply.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     sum_dim_IntList = sum
+    prod_dim_int = prod
+
+    def laid_side_by_side(self, parts: Any, dim: int) -> Any:
+        return self.xp.stack(parts, dim)
+
     mean_dim = mean
 
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:

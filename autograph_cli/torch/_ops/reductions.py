@@ -409,14 +409,25 @@ def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any
         return grad
     if not f.has_zero(self):
         return f.div(backward_cumsum(f, f.conj(result) * grad, dim), f.conj(self))
-    parts = []
+    x, parts = f.conj(self), []
     for k in range(n):
-        before = f.ones_like(f.slice(self, dim, 0, 1, 1)) if k == 0 else f.slice(result, dim, k - 1, k, 1)
-        others = before
-        if k < n - 1:
-            others = f.cat([before, before * f.cumprod(f.slice(self, dim, k + 1, n, 1), dim)], dim)
-        parts.append(f.sum_dim_IntList(f.slice(grad, dim, k, n, 1) * f.conj(others), (dim,), True))
-    return f.cat(parts, dim)
+        after = f.cumprod(f.slice(x, dim, k + 1, n, 1), dim) if k < n - 1 else None
+        if k == 0:
+            others = f.cat([f.ones_like(f.slice(x, dim, 0, 1, 1)), after], dim)
+        else:
+            before = f.prod_dim_int(f.slice(x, dim, 0, k, 1), dim, True)
+            others = before if after is None else f.cat([before, f.expand(before, tuple(after.shape)) * after], dim)
+        parts.append(f.sum_dim_IntList(f.slice(grad, dim, k, n, 1) * others, (dim,), False))
+    return f.laid_side_by_side(parts, dim)
+
+
+def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
+    """Slices written one by one into new memory, as PyTorch records it."""
+    shape = parts[0]._raw.shape
+    made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
+    for k, part in enumerate(parts):
+        operations.select(made, dim, k).copy_(part)
+    return made
 
 
 def backward_cumsum(f: Any, x: Any, dim: int) -> Any:
@@ -433,4 +444,4 @@ def has_zero(x: Tensor) -> bool:
     return bool((x._raw == 0).any())
 
 
-operations.cast_like, operations.has_zero = cast_like, has_zero
+operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side

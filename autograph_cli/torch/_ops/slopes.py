@@ -34,10 +34,10 @@ def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
         last = at(-2, -1)
         append = div_scalar(at(-1, None) - last, dx)
     else:
-        a, b, c = at(0, 1), at(1, 2), at(2, 3)
-        prepend = div_scalar(mul_scalar(a, -1.5) + mul_scalar(b, 2) - mul_scalar(c, 0.5), dx)
-        a, b, c = at(-3, -2), at(-2, -1), at(-1, None)
-        append = div_scalar(mul_scalar(a, 0.5) - mul_scalar(b, 2) + mul_scalar(c, 1.5), dx)
+        c, b = mul_scalar(at(2, 3), 0.5), mul_scalar(at(1, 2), 2)
+        prepend = div_scalar(mul_scalar(at(0, 1), -1.5) + b - c, dx)
+        c, b = mul_scalar(at(-1, None), 1.5), mul_scalar(at(-2, -1), 2)
+        append = div_scalar(mul_scalar(at(-3, -2), 0.5) - b + c, dx)
     return cat([prepend, div_scalar(center, 2), append], dim)
 
 
@@ -50,18 +50,25 @@ def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tens
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
     dx: Any = diff(places, 1, 0)
     one, two = _part(dx, 0, 0, -1), _part(dx, 0, 1, None)
-    a = (-two / (one * (one + two))).reshape(shape)
-    b = ((two - one) / (one * two)).reshape(shape)
+    # The graph has the nodes in PyTorch's order: what stands right is made first.
+    below = one * (one + two)
+    a = (-two / below).reshape(shape)
+    below = one * two
+    b = ((two - one) / below).reshape(shape)
     c = (one / (two * (one + two))).reshape(shape)
-    center = a * at(0, -2) + b * at(1, -1) + c * at(2, None)
+    last = c * at(2, None)
+    middle = b * at(1, -1)
+    center = a * at(0, -2) + middle + last
     if edge_order == 1:
-        prepend = (at(1, 2) - at(0, 1)) / dx[0]
-        append = (at(-1, None) - at(-2, -1)) / dx[-1]
+        first, before = dx[0], at(0, 1)
+        prepend = (at(1, 2) - before) / first
+        last, before = dx[-1], at(-2, -1)
+        append = (at(-1, None) - before) / last
     else:
         p, q = one[0], two[0]
-        prepend = -(2.0 * p + q) / (p * (p + q)) * at(0, 1) + (p + q) / (p * q) * at(1, 2) - p / (q * (p + q)) * at(2, 3)
+        prepend = -(2.0 * p + q) / (p * (p + q)) * at(0, 1) + (p + q) / (p * q) * at(1, 2) + -p / (q * (p + q)) * at(2, 3)
         p, q = one[-1], two[-1]
-        append = q / (p * (p + q)) * at(-3, -2) - (p + q) / (p * q) * at(-2, -1) + (2.0 * q + p) / (q * (p + q)) * at(-1, None)
+        append = q / (p * (p + q)) * at(-3, -2) + -(p + q) / (p * q) * at(-2, -1) + (2.0 * q + p) / (q * (p + q)) * at(-1, None)
     return cat([prepend, center, append], dim)
 
 
