@@ -56,6 +56,7 @@ Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr
 Size.__module__ = "torch"
 
 from . import (
+    _C,
     accelerator,
     autograd,
     backends,

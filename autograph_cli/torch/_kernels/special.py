@@ -211,7 +211,7 @@ class Special:
         log = self.xp.log
         return self.piecewise(
             x, (self.xp.isinf(x), abs), ((x > 2.5) & (x < math.inf), self._lgamma_right),
-            ((x >= 0.5) & (x <= 2.5), lambda x: (x - 1) * (x - 2) * chebyshev(x - 1.5, series.LGAMMA)),
+            ((x >= 0.5) & (x <= 2.5), lambda x: (x - 1) * (x - 2) * chebyshev(x - 1.5, series.LGAMMA) + 0.0),
             ((x < 0.5) & (x > -math.inf), lambda x: log(math.pi / self.sin_pi(x)) - self._lgamma(1 - x)),
         )  # fmt: skip
 

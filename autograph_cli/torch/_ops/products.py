@@ -114,6 +114,7 @@ for _name, _op in (("addmm", linear.addmm), ("addmv", addmv_op), ("addr", addr_o
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
     methods[f"{_name}_"] = _in_place
+functions["addmv_"] = methods["addmv_"]
 
 
 # ---------------------------------------------------------------- of vectors
@@ -354,6 +355,15 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(views.expand_op(views.unsqueeze_op(x, x.ndim), (*shape, n - 1)), x.ndim)
     return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+
+
+@composite(method=False, name="vander")
+def legacy_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element, falling unless `increasing`."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = vander(x, N=N)
+    return powers if increasing else functions["flip"](powers, (-1,))
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
