@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._kernels import cpu
 
 VALUES = {
     "erf": {-0.3: -0.3286267594591274, 0.8: 0.7421009647076605, 1.7: 0.9837904585907745, 4.0: 0.9999999845827421},
@@ -42,6 +43,12 @@ def double(values):
 def test_function_is_exact_in_double_precision(name):
     table = VALUES[name]
     np.testing.assert_allclose(find(name)(double(table)).numpy(), list(table.values()), rtol=2e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["erfc", "lgamma"])
+def test_series_for_other_backends_is_exact(name):
+    series, table = getattr(cpu, f"{name}_series"), VALUES[name]
+    np.testing.assert_allclose(series(np.array(list(table))), list(table.values()), rtol=2e-12)
 
 
 @pytest.mark.parametrize("name", VALUES)
