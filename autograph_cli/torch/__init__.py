@@ -57,6 +57,7 @@ Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr
 Size.__module__ = "torch"
 
 from . import (
+    _C,
     accelerator,
     autograd,
     backends,

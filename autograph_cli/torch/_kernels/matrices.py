@@ -21,6 +21,9 @@ class Matrices:
     def sub_as_first(self, a: Any, b: Any) -> Any:
         return self.xp.subtract(a, b, out=self.xp.empty_like(a))
 
+    def add_as_first(self, a: Any, b: Any) -> Any:
+        return self.xp.add(a, b, out=self.xp.empty_like(a))
+
     def mH(self, a: Any) -> Any:
         """The conjugate transpose."""
         return self.conj(self.xp.swapaxes(a, -1, -2))

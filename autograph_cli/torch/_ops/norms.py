@@ -144,6 +144,16 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
     return vector_norm(input, 2.0 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
 
 
+@composite(method=False, out=True)
+def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    return vector_norm(input, 2, dim, keepdim)
+
+
+@composite(method=False, out=True)
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    return matrix_norm(input, "nuc", dim, keepdim)
+
+
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)

@@ -358,6 +358,15 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
 
 
+@composite(method=False, name="vander")
+def legacy_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element, falling unless `increasing`."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = vander(x, N=N)
+    return powers if increasing else functions["flip"](powers, (-1,))
+
+
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, as views."""
     return views.diagonal(A, offset, dim1, dim2)

@@ -54,7 +54,10 @@ matrix_exp_op = operation(
 sub_as_first = operation(
     "sub_as_first(Tensor self, Tensor other)", node="SubBackward0", self=lambda f, grad: grad, other=lambda f, grad: f.neg(grad)
 )
-"""A difference that lies in memory as its first operand does."""
+add_as_first = operation(
+    "add_as_first(Tensor self, Tensor other)", node="AddBackward0", self=lambda f, grad: grad, other=lambda f, grad: grad
+)
+"""A difference and a sum that lie in memory as their first operand does."""
 
 
 # ---------------------------------------------------------------- formulas
@@ -137,16 +140,17 @@ def pinv_gradient(f: Any, grad: Any, P: Any, A: Any) -> Any:
     """Golub and Pereyra's formula, with the smaller products first."""
     m, n = A.shape[-2:]
     Ph, gh = mH(f, P), mH(f, grad)
+    add, sub = f.add_as_first, f.sub_as_first
     if m <= n:
         K = f.matmul(gh, P)
         KPh = f.matmul(K, Ph)
-        first = f.add(f.neg(mH(f, f.matmul(P, K))), KPh)
-        second = f.sub(first, f.matmul(f.matmul(A, P), KPh))
-        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub_as_first(gh, f.matmul(K, A))))
+        first = add(f.neg(mH(f, f.matmul(P, K))), KPh)
+        second = sub(first, f.matmul(f.matmul(A, P), KPh))
+        return add(second, f.matmul(f.matmul(Ph, P), sub(gh, f.matmul(K, A))))
     K = f.matmul(P, gh)
     PhK = f.matmul(Ph, K)
-    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub_as_first(gh, f.matmul(A, K)), P), Ph))
-    return f.sub(f.add(first, PhK), f.matmul(f.matmul(PhK, P), A))
+    first = add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(sub(gh, f.matmul(A, K)), P), Ph))
+    return sub(add(first, PhK), f.matmul(f.matmul(PhK, P), A))
 
 
 def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> Any:

@@ -77,7 +77,6 @@ def _of_inverse(function: Callable[[Any], Any], start: int) -> Callable[[Any], A
 
 
 SERIES = {
-    "ERF": _of_square(lambda x: mp.erf(x) / x, 1),
     "ERFCX": _erfcx,
     "LGAMMA": lambda t: mp.loggamma(t + mp.mpf(3) / 2) / ((t + 0.5) * (t - 0.5)),
     "I0E_SMALL": lambda t: mp.exp(-4 * (t + 1)) * mp.besseli(0, 4 * (t + 1)),

@@ -1,0 +1,110 @@
+"""Linear algebra: what fails says so in PyTorch's words, and every gradient is the slope."""
+
+import pytest
+
+from autograph_cli import torch
+
+ERRORS = {
+    "torch.linalg.inv(z)": "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed",
+    "torch.linalg.inv(b)": "linalg.inv: (Batch element 1): The diagonal element 1 is zero",
+    "torch.linalg.solve(z, z)": "torch.linalg.solve: The solver failed because the input matrix is singular.",
+    "torch.linalg.cholesky(-b)": "linalg.cholesky: (Batch element 0): The factorization could not be completed because",
+    "torch.cholesky(-b[0])": "cholesky: The factorization could not be completed because the input is not positive-definite",
+}
+REFUSED = {
+    "torch.linalg.inv(v)": "linalg.inv: The input tensor A must have at least 2 dimensions.",
+    "torch.linalg.det(r)": "linalg.det: A must be batches of square matrices, but they are 3 by 2 matrices",
+    "torch.linalg.solve(z, r)": "linalg.solve: Incompatible shapes of A and B for the equation AX = B (2x2 and 3x2)",
+    "torch.linalg.qr(r, mode='x')": "qr received unrecognized mode 'x'",
+    "torch.linalg.matrix_norm(r, 3)": "linalg.matrix_norm: Order 3 not supported.",
+    "torch.linalg.multi_dot([r])": "multi_dot(): expected at least 2 tensors but got 1",
+    "torch.einsum('ij,jk->ik', r, r)": "einsum(): subscript j has size 3 for operand 1 which does not broadcast",
+    "torch.einsum('ij->ik', r)": "einsum(): output subscript k does not appear in the equation for any input operand",
+    "torch.linalg.lu_factor(z)": "torch.linalg.lu_factor: U[1,1] is zero",
+    "torch.cdist(r, v[None])": "X1 and X2 must have the same number of columns. X1: 2 X2: 3",
+    "torch.fft.fft(v, norm='x')": 'Invalid normalization mode: "x"',
+    "torch.istft(r, 4)": "istft requires a complex-valued input tensor",
+}
+
+
+def run(code):
+    scope = {"torch": torch, "z": torch.zeros(2, 2), "v": torch.ones(3), "r": torch.ones(3, 2)}
+    scope["b"] = torch.stack([torch.eye(2), torch.zeros(2, 2)])
+    return eval(code, scope)
+
+
+@pytest.mark.parametrize("code", ERRORS)
+def test_a_matrix_without_the_factor_raises_a_linalg_error(code):
+    with pytest.raises(torch.linalg.LinAlgError) as raised:
+        run(code)
+    assert str(raised.value).startswith(ERRORS[code])
+    assert isinstance(raised.value, RuntimeError)
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_wrong_arguments_are_refused(code):
+    with pytest.raises(RuntimeError) as raised:
+        run(code)
+    assert str(raised.value).startswith(REFUSED[code])
+
+
+def matrix(rows, columns, kind=torch.float64):
+    torch.manual_seed(rows + 10 * columns)
+    return (torch.randn(rows, columns, dtype=kind) + 2 * torch.eye(rows, columns, dtype=kind)).requires_grad_()
+
+
+DIFFERENTIABLE = {
+    "tall LU": lambda a: torch.linalg.lu(a)[1],
+    "QR": lambda a: torch.linalg.qr(a)[1],
+    "singular vectors": lambda a: torch.linalg.svd(a, full_matrices=False)[0].abs(),
+    "pseudoinverse": torch.linalg.pinv,
+    "least squares": lambda a: torch.linalg.lstsq(a, a * a).solution,
+    "reflectors": lambda a: torch.linalg.householder_product(a, a[0] / 3),
+    "reflected": lambda a: torch.ormqr(a, a[0] / 3, a, transpose=True),
+    "condition": torch.linalg.cond,
+}
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.complex128])
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_are_slopes(name, kind):
+    assert torch.autograd.gradcheck(DIFFERENTIABLE[name], (matrix(4, 3, kind),))
+
+
+@pytest.mark.parametrize("name", ["QR", "pseudoinverse", "reflectors", "least squares"])
+def test_second_gradients_are_slopes(name):
+    assert torch.autograd.gradgradcheck(DIFFERENTIABLE[name], (matrix(4, 3),))
+
+
+def test_the_gradient_of_a_singular_determinant_is_the_adjugate():
+    a = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(torch.det(a), a, create_graph=True)
+    assert torch.allclose(g, torch.tensor([[4.0, -2.0], [-2.0, 1.0]], dtype=torch.float64))
+
+
+def test_a_symmetric_matrix_is_solved_by_its_ldl_factors():
+    torch.manual_seed(0)
+    a = torch.randn(2, 6, 6, dtype=torch.float64)
+    a = a + a.mT
+    b = torch.randn(2, 6, 2, dtype=torch.float64)
+    x = torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a), b)
+    assert torch.allclose(a @ x, b)
+    assert (torch.linalg.ldl_factor(a).pivots < 0).any()
+
+
+def test_results_show_themselves_as_named_tuples():
+    assert repr(torch.linalg.slogdet(torch.eye(2))) == "torch.return_types.linalg_slogdet(\nsign=tensor(1.),\nlogabsdet=tensor(0.))"
+
+
+def test_results_go_into_given_tensors():
+    values, vectors = torch.empty(0), torch.empty(0)
+    torch.linalg.eigh(torch.eye(2), out=(values, vectors))
+    assert values.tolist() == [1.0, 1.0] and vectors.shape == (2, 2)
+
+
+def test_approximations_of_low_rank_find_what_is_there():
+    torch.manual_seed(0)
+    a = torch.randn(8, 2, dtype=torch.float64) @ torch.randn(2, 6, dtype=torch.float64)
+    u, s, v = torch.svd_lowrank(a, q=3)
+    assert torch.allclose(u @ torch.diag(s) @ v.mT, a)
+    assert s[2] < 1e-12
