@@ -43,7 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
+    "decompositions", "lu", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
     "copies", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist", "reflectors", "spectra", "symmetric",
 )  # fmt: skip
