@@ -43,7 +43,7 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
+    "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
     "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "stft", "products", "einsum",
     "cdist",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._core.registry import functions, with_out
 from ._ops import decompositions as _decompositions
+from ._ops import lu as _lu
 from ._ops import norms as _norms
 from ._ops import products as _products
 from ._ops import solvers as _solvers
@@ -20,11 +21,12 @@ matmul, householder_product = functions["matmul"], functions["orgqr"]
 cross, diagonal = with_out(_products.linalg_cross), _products.linalg_diagonal
 multi_dot, vander, vecdot = _products.multi_dot, _products.vander, with_out(_products.vecdot)
 cholesky, cholesky_ex = with_out(_decompositions.linalg_cholesky), with_out(_decompositions.linalg_cholesky_ex)
-qr, svd, lu = (with_out(getattr(_decompositions, f"linalg_{_name}")) for _name in ("qr", "svd", "lu"))
-lu_solve = with_out(_decompositions.linalg_lu_solve)
-svdvals, eigh, eigvalsh, eig, eigvals, lu_factor, lu_factor_ex = (
-    with_out(getattr(_decompositions, _name))
-    for _name in ("svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lu_factor", "lu_factor_ex")
+qr, svd = with_out(_decompositions.linalg_qr), with_out(_decompositions.linalg_svd)
+svdvals, eigh, eigvalsh, eig, eigvals = (
+    with_out(getattr(_decompositions, _name)) for _name in ("svdvals", "eigh", "eigvalsh", "eig", "eigvals")
+)
+lu, lu_solve, lu_factor, lu_factor_ex = (
+    with_out(getattr(_lu, _name)) for _name in ("linalg_lu", "linalg_lu_solve", "lu_factor", "lu_factor_ex")
 )
 solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet, pinv, lstsq, matrix_exp, matrix_power, tensorinv, tensorsolve = (
     with_out(getattr(_solvers, _name))

@@ -46,25 +46,6 @@ eig_op = operation(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     self=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, False),
 )  # fmt: skip
-lu_factor_ex_op = operation(
-    "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)", nondifferentiable=("pivots", "info"),
-    A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
-)  # fmt: skip
-lu_op = operation(
-    "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)", nondifferentiable=("P",),
-    A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
-)  # fmt: skip
-lu_unpack_op = operation(
-    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
-    "-> (Tensor L, Tensor U, Tensor P)",
-    nondifferentiable=("P",),
-    LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
-)  # fmt: skip
-lu_solve_op = operation(
-    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool adjoint=False)",
-    LU=lambda f, grad, LU, pivots, result, left, adjoint: lu_solve_gradient(f, grad, LU, pivots, result, left, adjoint),
-    B=lambda f, grad, LU, pivots, left, adjoint: f.linalg_lu_solve(LU, pivots, grad, left, not adjoint),
-)  # fmt: skip
 geqrf_op = operation(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)", self=lambda f, grads: not_implemented("geqrf")(f, grads)
 )
@@ -228,95 +209,6 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
         )
 
 
-def lu_gradient(f: Any, gL: Any, gU: Any, L: Any, U: Any, P: Any) -> Any:
-    """The gradient of P L U = A, for square, wide and tall matrices."""
-    if gL is None and gU is None:
-        return None
-    m, n, k = L.shape[-2], U.shape[-1], L.shape[-1]
-    if m == n:
-        low = None if gL is None else f.tril(f.matmul(mH(f, L), gL), -1)
-        high = None if gU is None else f.triu(f.matmul(gU, mH(f, U)))
-        inner = f.linalg_solve_triangular(mH(f, U), either(f, low, high), False, False)
-        return f.matmul(P, f.linalg_solve_triangular(mH(f, L), inner, True, True, True))
-    if m < n:
-        return f.matmul(P, _wide_lu(f, gL, gU, L, U, k, n))
-    return f.matmul(P, _tall_lu(f, gL, gU, L, U, k, m))
-
-
-def _wide_lu(f: Any, gL: Any, gU: Any, L: Any, U: Any, k: int, n: int) -> Any:
-    low = None if gL is None else f.matmul(mH(f, L), gL)
-    high = None if gU is None else f.matmul(f.triu(gU), mH(f, U))
-    inner = f.tril(either(f, low, high, -1), -1)
-    inner = f.linalg_solve_triangular(mH(f, part(f, U, -1, 0, k)), inner, False, False)
-    if gU is None:
-        inner = f.linalg_solve_triangular(mH(f, L), inner, True, True, True)
-        return f.cat([inner, f.zeros_of((*U.shape[:-2], k, n - k), U)], inner.ndim - 1)
-    inner = f.add(inner, f.triu(part(f, gU, -1, 0, k)))
-    inner = f.cat([inner, part(f, gU, -1, k, n)], inner.ndim - 1)
-    return f.linalg_solve_triangular(mH(f, L), inner, True, True, True)
-
-
-def _tall_lu(f: Any, gL: Any, gU: Any, L: Any, U: Any, k: int, m: int) -> Any:
-    high = None if gU is None else f.matmul(gU, mH(f, U))
-    low = None if gL is None else f.matmul(mH(f, L), f.tril(gL, -1))
-    inner = f.triu(either(f, high, low, -1))
-    inner = f.linalg_solve_triangular(mH(f, part(f, L, -2, 0, k)), inner, True, True, True)
-    if gL is None:
-        inner = f.linalg_solve_triangular(mH(f, U), inner, False, False)
-        return f.cat([inner, f.zeros_of((*L.shape[:-2], m - k, k), L)], inner.ndim - 2)
-    inner = f.add(inner, f.tril(part(f, gL, -2, 0, k), -1))
-    inner = f.cat([inner, part(f, gL, -2, k, m)], inner.ndim - 2)
-    return f.linalg_solve_triangular(mH(f, U), inner, False, False)
-
-
-def lu_factor_gradient(f: Any, grad: Any, LU: Any, pivots: Any) -> Any:
-    L, U, P = f.lu_unpack(LU, pivots)
-    k = L.shape[-1]
-    return lu_gradient(f, part(f, grad, -1, 0, k), part(f, grad, -2, 0, k), L, U, P)
-
-
-def lu_unpack_gradient(f: Any, grads: Any, sizes: Any) -> Any:
-    gL, gU = grads[0], grads[1]
-    m, n = sizes[-2:]
-    if gL is None and gU is None:
-        return None
-    if m == n:
-        return either(f, None if gL is None else f.tril(gL, -1), None if gU is None else f.triu(gU))
-    k = min(m, n)
-    if m < n:
-        if gU is None:
-            low = f.tril(gL, -1)
-            return f.cat([low, f.zeros_of((*sizes[:-2], m, n - k), low)], low.ndim - 1)
-        high = f.triu(gU)
-        if gL is None:
-            return high
-        both = f.add(f.tril(gL, -1), f.triu(part(f, gU, -1, 0, k)))
-        return f.cat([both, part(f, gU, -1, k, n)], both.ndim - 1)
-    if gL is None:
-        high = f.triu(gU)
-        return f.cat([high, f.zeros_of((*sizes[:-2], m - k, n), high)], high.ndim - 2)
-    if gU is None:
-        return f.tril(gL, -1)
-    both = f.add(f.tril(part(f, gL, -2, 0, k), -1), f.triu(gU))
-    return f.cat([both, part(f, gL, -2, k, m)], both.ndim - 2)
-
-
-def lu_solve_gradient(f: Any, grad: Any, LU: Any, pivots: Any, X: Any, left: bool, adjoint: bool) -> Any:
-    L, U, P = f.lu_unpack(LU, pivots)
-    solve = f.linalg_solve_triangular
-    if left != adjoint:
-        product = f.matmul(grad, mH(f, X)) if left else f.matmul(mH(f, grad), X)
-        right = solve(mH(f, U), f.neg(product), False)
-        low = f.tril(solve(mH(f, L), f.matmul(right, mH(f, U)), True, True, True), -1)
-        return f.add(low, f.triu(right))
-    turned = f.transpose(P, P.ndim - 2, P.ndim - 1)
-    product = f.matmul(f.matmul(turned, X), mH(f, grad)) if left else f.matmul(f.matmul(turned, mH(f, X)), grad)
-    right = f.neg(f.matmul(product, P))
-    right = solve(mH(f, L), right, True, False, True)
-    high = f.triu(solve(mH(f, U), f.matmul(mH(f, L), right), False, False))
-    return f.add(f.tril(right, -1), high)
-
-
 def set_diagonal(x: Tensor, values: Tensor) -> Tensor:
     """The matrix with other values on its diagonal, copied in place."""
     views.diagonal_op(x, 0, x.ndim - 2, x.ndim - 1).copy_(values)
@@ -334,9 +226,6 @@ qr_result, legacy_qr_result = result_type("linalg_qr", "Q", "R"), result_type("q
 svd_result, legacy_svd_result = result_type("linalg_svd", "U", "S", "Vh"), result_type("svd", "U", "S", "V")
 eigh_result = result_type("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = result_type("linalg_eig", "eigenvalues", "eigenvectors")
-lu_result, lu_unpack_result = result_type("linalg_lu", "P", "L", "U"), result_type("lu_unpack", "P", "L", "U")
-lu_factor_result = result_type("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = result_type("linalg_lu_factor_ex", "LU", "pivots", "info")
 geqrf_result = result_type("geqrf", "a", "tau")
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
@@ -491,75 +380,6 @@ def _check_finite(A: Tensor) -> None:
 
     if not kernels().xp.isfinite(A._raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-
-
-def _check_pivot(name: str, pivot: bool) -> None:
-    if not pivot:
-        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
-
-
-def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """P, L and U with P L U = A."""
-    check_matrix("linalg.lu", A, square=False)
-    _check_pivot("linalg.lu", pivot)
-    L, U, P = lu_op(A, pivot)
-    return lu_result(P, L, U)
-
-
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """As `lu_factor`, with `info` instead of an error unless `check_errors`."""
-    check_matrix("torch.lu_factor", A, square=False)
-    _check_pivot("linalg.lu_factor", pivot)
-    LU, pivots, info = lu_factor_ex_op(A)
-    if check_errors:
-        _check_lu("torch.linalg.lu_factor_ex", info)
-    return lu_factor_ex_result(LU, pivots, info)
-
-
-def _check_lu(name: str, info: Tensor) -> None:
-    check_info(
-        name, info._raw,
-        "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
-        "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-        RuntimeError,
-    )  # fmt: skip
-
-
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the pivots; LinAlgError if U is singular."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
-    _check_lu("torch.linalg.lu_factor", info)
-    return lu_factor_result(LU, pivots)
-
-
-@composite(name="lu", out=True)
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The older form of `torch.linalg.lu_factor_ex`."""
-    found = lu_factor_ex(A, pivot=pivot)
-    return found if get_infos else lu_factor_result(found.LU, found.pivots)
-
-
-@composite(method=False, out=True)
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U of what `lu_factor` gave."""
-    if unpack_pivots and LU_pivots._raw.dtype != "int32":
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
-    L, U, P = lu_unpack_op(LU_data, LU_pivots, unpack_data, unpack_pivots)
-    return lu_unpack_result(P, L, U)
-
-
-def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X with A X = B (X A = B if not `left`, A**H if `adjoint`), from A's `lu_factor`."""
-    check_matrix("torch.linalg.lu_solve", LU, "LU")
-    if LU._raw.dtype != B._raw.dtype:
-        raise RuntimeError("linalg.lu_solve: Expected LU and B to have the same dtype")
-    return lu_solve_op(LU, pivots, B, left, adjoint)
-
-
-@composite(out=True)
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The older form of `torch.linalg.lu_solve`."""
-    return linalg_lu_solve(LU_data, LU_pivots, b)
 
 
 @composite(out=True)
