@@ -11,4 +11,4 @@ for x in sequence:
     h = torch.tanh(x @ u + h @ w)
 loss = (h ** 2).mean()
 loss.backward()
-print(loss.item())
+print(f"loss {loss.item():.4f}")

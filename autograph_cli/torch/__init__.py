@@ -43,9 +43,10 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "norms", "reflectors", "classification", "chunked", "sampling", "embedding", "dropout", "attention",
-    "native", "complexes", "copies", "segments", "slopes", "rest", "random", "recurrent", "weights", "protocols",
-    "operators", "special", "fft", "products", "einsum", "cdist",
+    "decompositions", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
+    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
+    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "stft", "products", "einsum",
+    "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

@@ -52,15 +52,16 @@ def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
     return made
 
 
-def _native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    made: Tensor = operations.native_dropout_backward(grad_output, mask, scale)
-    return made
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    made: Tensor = operations.softmax_backward(grad_output, output, dims.wrap(dim, output.ndim))
+    return made if made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[attr-defined]
 
 
 _OWN: dict[str, Callable[..., Any]] = {
     "slice": _slice,
     "alias": views.alias,
     "rsub": arithmetic.rsub,
-    **({"native_dropout_backward": _native_dropout_backward} if hasattr(operations, "native_dropout_backward") else {}),
+    "_softmax_backward_data": _softmax_backward_data,
+    "native_dropout_backward": operations.native_dropout_backward,
 }
 aten = Library()

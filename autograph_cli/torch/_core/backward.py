@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes, general, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import AccumulateGrad, Edge, Extra, Node, edge_of, extra_of, shape_dtype
+from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
 from .operation import operations
 from .size import Size
 from .state import BackwardCall, L, S
@@ -244,6 +244,8 @@ class Pass:
     def _prepare_captures(self) -> None:
         for place, target in enumerate(self.call.inputs):
             edge = _root_edge(target)
+            if edge is None and isinstance(target, Tensor) and target.requires_grad:
+                continue  # a view without a history
             if edge is None and self.call.kind == "backward":
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             if edge is None:
@@ -295,7 +297,7 @@ class Pass:
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
-                leads_on = self._leads_on(node)
+                leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
                 if node in captures:
                     g = self._capture(node, g, leads_on)
                 if not leads_on:
@@ -397,6 +399,10 @@ class Pass:
             for place in self.captures[leaf][0]:
                 self.found[place] = g
             return
+        if variable._edge is not LEAF:
+            if variable.requires_grad:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            return
         if not self.recorded:
             g = fit(g, leaf._like)
         extra: Extra | None = leaf._extra
@@ -422,6 +428,7 @@ class Pass:
         run: Any = node._run_recorded if self.recorded else node._run_raw
         f = operations if self.recorded else general.kernels()
         if self.only is not None and node._operation is not None:
+            check_versions(node)
             # A gradient that leads to none of the inputs is not computed.
             grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
         else:

@@ -362,6 +362,15 @@ def check_version(node: Node, index: int) -> None:
     raise version_error(item._raw, _origin(node, index), now, expected)
 
 
+def check_versions(node: Node) -> None:
+    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need."""
+    for index, item in enumerate(node._saved or ()):
+        if isinstance(item, SavedList):
+            item.tensors()
+        elif getattr(item, "_counter", None) is not None:
+            check_version(node, index)
+
+
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
     from .dtypes import FROM_NUMPY

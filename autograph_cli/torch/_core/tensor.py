@@ -9,7 +9,8 @@ from typing import Any
 from . import dtypes
 from .device import CPU
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
+from .rows import Rows
 from .size import Size
 from .state import L
 
@@ -78,11 +79,12 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import strided
+        from .layout import sparse_coo, strided
 
-        return strided
+        return sparse_coo if self.is_sparse else strided
 
-    is_cuda = is_meta = is_quantized = is_sparse = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_cuda = is_meta = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
     is_cpu = property(lambda self: True)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
@@ -103,7 +105,10 @@ class Tensor(metaclass=Named):
     @property
     def requires_grad(self) -> bool:
         edge = self._edge
-        return edge is not None and (edge.__class__ is not View or edge_of(self) is not None)
+        if edge.__class__ is View:
+            # Also a view made without recording, which has no history, asks for what its base does.
+            return edge.base.requires_grad or edge.edge is not None
+        return edge is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -134,7 +139,7 @@ class Tensor(metaclass=Named):
     @property
     def is_leaf(self) -> bool:
         edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and edge_of(self) is None)
+        return edge is None or edge is LEAF or (edge.__class__ is View and edge.edge is None)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -182,6 +187,9 @@ class Tensor(metaclass=Named):
     @data.setter
     def data(self, new: Tensor) -> None:
         self._raw = new._raw
+        accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
+        if accumulator is not None:
+            accumulator._like = like_of(new._raw)
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -237,7 +245,10 @@ class Tensor(metaclass=Named):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
             return Handle(meta.hooks, hook)
-        node, number = edge_of(self)  # type: ignore[misc]
+        edge = edge_of(self)
+        if edge is None:
+            return Handle({}, hook)
+        node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
         return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
@@ -246,7 +257,7 @@ class Tensor(metaclass=Named):
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is not LEAF:
+        if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
@@ -256,7 +267,7 @@ class Tensor(metaclass=Named):
         """Keep the gradient of this non-leaf tensor in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._edge is LEAF or self.retains_grad:
+        if self.is_leaf or self.retains_grad:
             return
         self.meta().retains = True
         node, number = edge_of(self)  # type: ignore[misc]

@@ -282,4 +282,5 @@ class Pointwise:
     _to_copy = cast
 
     def clone(self, a: Any) -> Any:
-        return a if isinstance(a, np.generic) else a.copy("K")
+        # What stands for several elements at one place in memory has no order to keep.
+        return a if isinstance(a, np.generic) else a.copy("C" if 0 in a.strides else "K")

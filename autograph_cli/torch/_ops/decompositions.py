@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -10,7 +10,7 @@ from .._core.state import L as modes
 from .._core.tensor import Tensor
 from . import views
 from ._errors import not_implemented
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
 
 cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", nondifferentiable=("info",),
@@ -149,7 +149,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
     if gS is not None:
         inner = f.add(inner, f.diag_embed(gS))
     if f.is_complex(U) and gU is not None and gVh is not None:
-        diagonal = f.diagonal(by_u, 0, by_u.ndim - 2, by_u.ndim - 1)
+        diagonal = f.diagonal(_skew(f, by_u), 0, by_u.ndim - 2, by_u.ndim - 1)
         inner = f.add(inner, f.diag_embed(f.div(diagonal, f.mul_Scalar(S, 2))))
     if m > k and gU is not None:
         scaled = f.div(gU, row(f, S))
@@ -329,20 +329,15 @@ operations.set_diagonal = set_diagonal
 # ---------------------------------------------------------------- functions
 
 
-def _result(name: str, *fields: str) -> Any:
-    """A named tuple of tensors that shows itself as PyTorch's does."""
-    return NamedTuple(name, [(field, Tensor) for field in fields])  # type: ignore[misc]
-
-
-cholesky_ex_result = _result("linalg_cholesky_ex", "L", "info")
-qr_result, legacy_qr_result = _result("linalg_qr", "Q", "R"), _result("qr", "Q", "R")
-svd_result, legacy_svd_result = _result("linalg_svd", "U", "S", "Vh"), _result("svd", "U", "S", "V")
-eigh_result = _result("linalg_eigh", "eigenvalues", "eigenvectors")
-eig_result = _result("linalg_eig", "eigenvalues", "eigenvectors")
-lu_result, lu_unpack_result = _result("linalg_lu", "P", "L", "U"), _result("lu_unpack", "P", "L", "U")
-lu_factor_result = _result("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = _result("linalg_lu_factor_ex", "LU", "pivots", "info")
-geqrf_result = _result("geqrf", "a", "tau")
+cholesky_ex_result = result_type("linalg_cholesky_ex", "L", "info")
+qr_result, legacy_qr_result = result_type("linalg_qr", "Q", "R"), result_type("qr", "Q", "R")
+svd_result, legacy_svd_result = result_type("linalg_svd", "U", "S", "Vh"), result_type("svd", "U", "S", "V")
+eigh_result = result_type("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result = result_type("linalg_eig", "eigenvalues", "eigenvectors")
+lu_result, lu_unpack_result = result_type("linalg_lu", "P", "L", "U"), result_type("lu_unpack", "P", "L", "U")
+lu_factor_result = result_type("linalg_lu_factor", "LU", "pivots")
+lu_factor_ex_result = result_type("linalg_lu_factor_ex", "LU", "pivots", "info")
+geqrf_result = result_type("geqrf", "a", "tau")
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
     "positive-definite)."
@@ -526,6 +521,7 @@ def _check_lu(name: str, info: Tensor) -> None:
         name, info._raw,
         "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
         "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        RuntimeError,
     )  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from .nonlinear import refuse, undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
-    weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq: f.embedding_dense_backward(
+    weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
+        f.embedding_sparse_backward if sparse else f.embedding_dense_backward)(
         grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
 )  # fmt: skip
 operation(
@@ -91,14 +92,13 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     tensor([[0., 1.],
             [1., 0.]])
     """
-    _dense(sparse, "embedding")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", input)
     padding = _padding(padding_idx, weight._raw.shape[0])
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
-    return embedding_op(weight, input, padding, scale_grad_by_freq, False)
+    return embedding_op(weight, input, padding, scale_grad_by_freq, sparse)
 
 
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:

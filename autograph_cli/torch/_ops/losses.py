@@ -355,7 +355,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     if given != size:
         if given == size[:-1]:
             var = views.unsqueeze_op(var, var.ndim)
-        elif not (given[:-1] == size[:-1] and given[-1:] == (1,)):
+        elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")

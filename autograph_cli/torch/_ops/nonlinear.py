@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operation, operations
-from .._core.registry import composite, functions, methods
+from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import activations, views
@@ -438,5 +438,5 @@ celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(
 methods |= {"hardshrink": hardshrink_op, "prelu": prelu}
 functions |= {"hardshrink": hardshrink_op}
 for _run in (celu, rrelu, selu, threshold):
-    functions[_run.__name__] = _run
+    functions[_run.__name__] = with_out(_run) if _run is threshold else _run
     functions[f"{_run.__name__}_"] = _in_place_of(_run)

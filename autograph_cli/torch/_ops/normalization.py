@@ -360,9 +360,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
     if input._raw.size == 0:
         return input
-    squares = views.unsqueeze_op(input * input, 1)
+    squares = input * input
     if input.ndim == 3:
-        squares = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+        squares = pad(views.unsqueeze_op(squares, 1), (0, 0, size // 2, (size - 1) // 2))
         mean = views.squeeze(avg_pool2d(squares, (size, 1), 1), 1)
     else:
         shape = input._raw.shape

@@ -298,11 +298,24 @@ def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, re
     if size is None:
         ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
         size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
+    batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
     if samples is None:
-        batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
         samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype)
+    samples = _fitting_samples(samples, batch, input._raw.shape[-dims - 1], dims)
     found = fractional[dims](input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples)
     return found if return_indices else found[0]
+
+
+def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> Any:
+    """The numbers for a batch, of which more may be given; RuntimeError where there are too few."""
+    given = samples._raw.shape
+    if given[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if given[1] != channels:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if given[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {given[2]}.")
+    return samples[:batch]  # type: ignore[index]
 
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,

@@ -195,12 +195,14 @@ def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepd
 
 def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     """grad * result / x, and the product of the others where a factor is 0."""
+    if self.ndim == 0:
+        return grad
     if dim is not None:
         grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
     if not f.has_zero(self):
         return grad * f.conj(f.div(result, self))
-    if dim is not None or self.ndim == 0:
-        return product_of_others(f, grad, self, dim or 0)
+    if dim is not None:
+        return product_of_others(f, grad, self, dim)
     flat = f.reshape(self, (-1,))
     return f.reshape(product_of_others(f, grad, flat, 0), tuple(self.shape))
 

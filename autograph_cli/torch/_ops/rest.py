@@ -35,7 +35,7 @@ methods.pop("fill")
 
 def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
     bits = a.astype("float64").view("uint64") if a.dtype.kind in "fV" else a.astype("uint64")
-    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim)
+    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
 
 
 hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
@@ -10,7 +10,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import functions as unary
 from . import views
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
 from .reductions import product_of_others
 
 solve_ex_op = operation(
@@ -128,9 +128,8 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
         return None
     g = by_size
     if turning:
-        phase = None if by_sign is None else f.mul_Scalar(f.imag(f.conj(by_sign) * sign), 1j)
-        g = either(f, by_size, phase, -1)
-        g = f.cast_like(g, A)
+        phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
+        g = f.cast_like(either(f, by_size, phase, -1), A)
     return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
 
 
@@ -207,41 +206,11 @@ operations.is_singular = is_singular
 # ---------------------------------------------------------------- functions
 
 
-class inv_ex_result(NamedTuple):
-    """An inverse, and where it failed."""
-
-    inverse: Tensor
-    info: Tensor
-
-
-class solve_ex_result(NamedTuple):
-    """A solution, and where it failed."""
-
-    result: Tensor
-    info: Tensor
-
-
-class slogdet_result(NamedTuple):
-    """The sign and the logarithm of the absolute value of a determinant."""
-
-    sign: Tensor
-    logabsdet: Tensor
-
-
-class triangular_solve_result(NamedTuple):
-    """A solution, and a copy of the matrix."""
-
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-
-class linalg_lstsq_result(NamedTuple):
-    """A solution of least squares and what is known about it."""
-
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
+inv_ex_result = result_type("linalg_inv_ex", "inverse", "info")
+solve_ex_result = result_type("linalg_solve_ex", "result", "info")
+slogdet_result = result_type("linalg_slogdet", "sign", "logabsdet")
+triangular_solve_result = result_type("triangular_solve", "solution", "cloned_coefficient")
+lstsq_result = result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
 def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
@@ -275,7 +244,7 @@ def _batched(A: Tensor, B: Tensor) -> Tensor:
     return B
 
 
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> solve_ex_result:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """As `solve`, with `info` instead of an error unless `check_errors`."""
     _check_system("linalg.solve", A, B, left)
     result, info = solve_ex_op(A, B, left)
@@ -308,7 +277,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 @composite(out=True)
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> triangular_solve_result:
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
@@ -319,7 +288,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> inv_ex_result:
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
     inverse, info = inv_ex_op(A)
@@ -358,7 +327,7 @@ def det(A: Tensor) -> Tensor:
 
 
 @composite(out=True)
-def slogdet(A: Tensor) -> slogdet_result:
+def slogdet(A: Tensor) -> Any:
     """The sign of each determinant and the logarithm of its absolute value."""
     check_matrix("linalg.slogdet", A)
     return slogdet_result(*slogdet_op(A))
@@ -404,7 +373,10 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     """The pseudoinverse: singular values below the tolerances count as 0."""
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
-        raise RuntimeError("linalg.pinv: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(
+            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
 
@@ -414,7 +386,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> linalg_lstsq_result:
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
     if A.ndim < 2:
@@ -428,7 +400,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rows = B._raw.shape[-1] if is_vector(A._raw.shape, B._raw.shape) else B._raw.shape[-2]
     if rows != A._raw.shape[-2]:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})")
-    return linalg_lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
+    return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
 
 
 @composite(name="matrix_exp")
@@ -470,7 +442,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     import math
 
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = A._raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:

@@ -159,6 +159,11 @@ torch.linalg.matrix_power(x@x.T,-2)
 torch.linalg.tensorinv(b.reshape(3,4)[:,:3].reshape(3,3,1),ind=1)
 torch.linalg.tensorsolve(x@x.T,w[:2])
 torch.geqrf(x)[0].detach().abs()
+torch.linalg.householder_product(x.T,w[:2]).detach()
+torch.stft(b.flatten(),4,window=w[[0,1,0,1]],return_complex=True)
+torch.stft(b.reshape(2,6),4,2,3,window=w,center=False,return_complex=True).abs()
+torch.stft(b.flatten(),4,1,window=torch.ones(4,dtype=b.dtype),return_complex=False)
+torch.istft(z[:,None].expand(2,4).contiguous()[[0,1,0]],4,window=torch.ones(4,dtype=b.dtype))
 y = b[0]*1; y.addbmm_(b@b.mT,b); y
 """.strip().splitlines()
 

@@ -29,10 +29,6 @@ class GlobalHooks:
         self.backward: Hooks = OrderedDict()
         self.backward_is_full: bool | None = None
 
-    @property
-    def any_call(self) -> bool:
-        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
-
 
 everywhere = GlobalHooks()
 

@@ -45,6 +45,9 @@ class _Loss(Layer):
         if call is not None:
             cls.__constants__ = [name for name in cls.__constants__ if name not in ("size_average", "reduce")]
 
+    def forward(self, *inputs: Any) -> Any:
+        return getattr(F, self._function)(*inputs, **self._settings())
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:
             self.register_buffer(name, value)

@@ -1,3 +1,4 @@
+# ruff: noqa: B023, F821  (loops call at once; names are given by record_sessions.py)
 for lazy, given in (
     (nn.LazyLinear(3), (2, 5)), (nn.LazyConv2d(3, 2), (1, 4, 5, 5)), (nn.LazyConvTranspose1d(3, 2), (1, 4, 5)),
     (nn.LazyBatchNorm1d(), (3, 4)), (nn.LazyInstanceNorm2d(), (1, 2, 4, 4)),

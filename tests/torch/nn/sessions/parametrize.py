@@ -1,3 +1,4 @@
+# ruff: noqa: B023, F821  (loops call at once; names are given by record_sessions.py)
 parametrize = nn.utils.parametrize
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
 rnn = nn.utils.rnn
 x = torch.arange(30, dtype=torch.float64).reshape(5, 2, 3)
 for wrong in (
@@ -34,3 +35,13 @@ for settings in ({}, {"batch_first": True}, {"padding_side": "left", "padding_va
     print(joined, names(joined.grad_fn))
 print(rnn.pack_sequence([a, b]), rnn.unpack_sequence(rnn.pack_sequence([b, a], enforce_sorted=False)))
 print(rnn.unpad_sequence(rnn.pad_sequence([b, a]), torch.tensor([1, 3])), packed.double().data.dtype, packed.is_cuda)
+for kind, settings in ((nn.LSTM, {"bidirectional": True}), (nn.LSTM, {"proj_size": 2}), (nn.GRU, {}), (nn.RNN, {})):
+    for dtype in (torch.float32, torch.float64):
+        torch.manual_seed(0)
+        layer = kind(2, 3, **settings).to(dtype)
+        steps = torch.randn(2, 1, 2, dtype=dtype, requires_grad=True)
+        y, _ = layer(steps)
+        first = torch.autograd.grad((y**2).sum(), [steps, *layer.parameters()], create_graph=True)
+        print(kind.__name__, names(y.grad_fn), names(first[0].grad_fn), names(first[1].grad_fn))
+        second = torch.autograd.grad(sum((g**2).sum() for g in first), [steps, *layer.parameters()])
+        print(*[f"{g.sum():.3f}" for g in (*first, *second)])

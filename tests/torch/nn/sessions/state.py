@@ -1,3 +1,4 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
 class Extra(nn.Module):
     def get_extra_state(self):
         return {"a": 1}

@@ -1,3 +1,4 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
 utils = nn.utils
 torch.manual_seed(1)
 w = utils.parametrizations.weight_norm(nn.Linear(3, 4))
@@ -45,3 +46,14 @@ print(utils.skip_init(nn.Linear, 3, 2), torch.rand(2))
 call = utils.stateless.functional_call if hasattr(utils.stateless, "functional_call") else torch.func.functional_call
 line = nn.Linear(2, 2)
 print(call(line, {"weight": torch.eye(2), "bias": torch.zeros(2)}, torch.ones(1, 2)))
+for sizes in ((3, 3), (3, 5), (5, 3)):
+    for way in ("matrix_exp", "cayley", "householder"):
+        made = utils.parametrizations.orthogonal(nn.Linear(*sizes).double(), orthogonal_map=way)
+        w = made.weight if sizes[0] >= sizes[1] else made.weight.T
+        print(way, list(made.state_dict()), torch.allclose(w @ w.T, torch.eye(min(sizes), dtype=w.dtype)))
+attempt(lambda: utils.parametrizations.orthogonal(nn.Linear(2, 2), orthogonal_map="x"))
+attempt(lambda: utils.parametrizations.orthogonal(nn.Linear(2, 2), "bias"))
+s = utils.parametrizations.spectral_norm(nn.Conv2d(2, 3, 2).double(), dim=1)
+print(torch.linalg.matrix_norm(s.weight.transpose(0, 1).flatten(1), 2) < 1.1, list(s.state_dict()), names(s.weight.grad_fn))
+attempt(lambda: utils.parametrizations.spectral_norm(nn.Linear(2, 2), name="x"))
+attempt(lambda: utils.parametrizations.spectral_norm(nn.Linear(2, 2), dim=3))
