@@ -133,32 +133,33 @@ class Convolution:
         return self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
 
     def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
-        """For each element of the kernel: its place, and the slices that it meets."""
+        """For each element of the kernel: its place in a weight (C, 1, ...), and the slices that it meets."""
         for place in itertools.product(*map(range, kernel)):
             starts = (k * d for k, d in zip(place, dilation, strict=True))
-            yield place, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
+            tap = (slice(None), 0, *place)
+            yield tap, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
 
     def _correlate_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
         one = (-1, *[1] * len(size))
-        for place, window in self._plane_windows(weight.shape[2:], size, stride, dilation):
-            out += padded[window] * weight[(slice(None), 0, *place)].reshape(one)
+        for tap, window in self._plane_windows(weight.shape[2:], size, stride, dilation):
+            out += padded[window] * weight[tap].reshape(one)
         return out
 
     def _spread_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
         image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
         one = (-1, *[1] * len(size))
-        for place, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):
-            image[window] += a * weight[(slice(None), 0, *place)].reshape(one)
+        for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):
+            image[window] += a * weight[tap].reshape(one)
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[inside])
 
     def _plane_weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
         padded, out = self._padded(a, padding), self.xp.empty(sizes, grad.dtype)
         axes = (0, *range(2, grad.ndim))
-        for place, window in self._plane_windows(sizes[2:], grad.shape[2:], stride, dilation):
-            out[(slice(None), 0, *place)] = self.xp.add.reduce(padded[window] * grad, axis=axes)
+        for tap, window in self._plane_windows(sizes[2:], grad.shape[2:], stride, dilation):
+            out[tap] = self.xp.add.reduce(padded[window] * grad, axis=axes)
         return out
 
     def _grouped(self, columns: Any, groups: int) -> Any:
