@@ -81,6 +81,8 @@ class Convolution:
 
     def _correlate(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
+        if groups == o > 1 and weight.shape[1] == 1:
+            return self._correlate_planes(a, weight, size, stride, padding, dilation)
         columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, size), groups)
         product = self.xp.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
         return product.reshape(n, o, *size)
@@ -88,6 +90,8 @@ class Convolution:
     def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
+        if groups == o > 1 and c == o:
+            return self._spread_planes(a, weight, size, stride, padding, dilation)
         rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
         if set(stride) == {1}:
             return self._spread_densely(a, rows, c, size, kernel, padding, dilation)
@@ -116,10 +120,47 @@ class Convolution:
 
     def _weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         kernel = sizes[2:]
+        if groups == sizes[0] > 1 and sizes[1] == 1:
+            return self._plane_weights(a, grad, sizes, stride, padding, dilation)
         columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
         n, o = grad.shape[:2]
         flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
         return self.xp.matmul(flat, columns.swapaxes(2, 3)).sum(0).reshape(sizes)
+
+    # ---------------------------------------------------------------- one plane each: every channel its own group
+
+    def _padded(self, a: Any, padding: Sizes) -> Any:
+        return self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
+
+    def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+        """For each element of the kernel: its place in a weight (C, 1, ...), and the slices that it meets."""
+        for place in itertools.product(*map(range, kernel)):
+            starts = (k * d for k, d in zip(place, dilation, strict=True))
+            tap = (slice(None), 0, *place)
+            yield tap, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
+
+    def _correlate_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        padded = self._padded(a, padding)
+        out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
+        one = (-1, *[1] * len(size))
+        for tap, window in self._plane_windows(weight.shape[2:], size, stride, dilation):
+            out += padded[window] * weight[tap].reshape(one)
+        return out
+
+    def _spread_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
+        one = (-1, *[1] * len(size))
+        for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):
+            image[window] += a * weight[tap].reshape(one)
+        inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
+        return self.xp.ascontiguousarray(image[inside])
+
+    def _plane_weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+        padded, out = self._padded(a, padding), self.xp.empty(sizes, grad.dtype)
+        axes = (0, *range(2, grad.ndim))
+        for tap, window in self._plane_windows(sizes[2:], grad.shape[2:], stride, dilation):
+            out[tap] = self.xp.add.reduce(padded[window] * grad, axis=axes)
+        return out
 
     def _grouped(self, columns: Any, groups: int) -> Any:
         n, c, k, length = columns.shape

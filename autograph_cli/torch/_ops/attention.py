@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import arithmetic, linear, views
+from .convolution import in_c
 from .dropout import dropout
 from .nonlinear import refuse
 
@@ -114,8 +115,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
         raise RuntimeError(
-            "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: {in_c(key)} and "
+            f"value.dtype: {in_c(value)} instead."
         )
     if min(t.ndim for t in (query, key, value)) < 2:
         raise RuntimeError(

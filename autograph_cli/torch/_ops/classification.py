@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -76,7 +77,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         raise ValueError(
             f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
         )
-    _check_long(target)
+    if target._raw.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
@@ -221,12 +223,13 @@ def _check_margin(input: Tensor, target: Tensor) -> None:
         )
 
 
+def _kind(tensor: Tensor) -> str:
+    return cpp_name(tensor._raw.dtype)
+
+
 def _check_long(target: Tensor) -> None:
     if target._raw.dtype.kind not in "iu":
-        from .._core.dtypes import cpp_name
-
-        kind = cpp_name(target._raw.dtype)
-        raise RuntimeError(f"expected scalar type Long but found {kind[:1].upper()}{kind[1:]}")
+        raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,

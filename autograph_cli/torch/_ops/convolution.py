@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -90,7 +91,7 @@ _IN_C = {"int64": "long int", "int32": "int", "float64": "double", "float32": "f
          "bfloat16": "c10::BFloat16"}  # fmt: skip
 
 
-def _in_c(tensor: Tensor) -> str:
+def in_c(tensor: Tensor) -> str:
     """The element type as C++ calls it, as PyTorch's message does."""
     return _IN_C.get(tensor._raw.dtype.name, tensor._raw.dtype.name)
 
@@ -111,11 +112,10 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transpo
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    for what, other in (("weight", weight), ("bias", bias)):
-        if other is not None and other._raw.dtype != input._raw.dtype:
-            raise RuntimeError(
-                f"Input type ({_in_c(input)}) and {what} type ({_in_c(other)}) should be the same"
-            )
+    if weight._raw.dtype != input._raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(weight._raw.dtype)}")
+    if bias is not None and bias._raw.dtype != input._raw.dtype:
+        raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
     if input.dtype.is_complex:
         raise NotImplementedError(f"{name} of complex tensors is not available in autograph's engine yet")
     _signs(*(sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)))

@@ -82,7 +82,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> from autograph_cli import torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout(torch.ones(4))
-    tensor([2., 0., 0., 0.])
+    tensor([0., 0., 2., 0.])
     """
     _chance(p)
     return _drop(input, p, training, inplace)

@@ -43,11 +43,13 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 
 @composite(method=False)
-def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool, *scales: Any) -> Tensor:
-    """`interpolate` with a filter as wide as the results are apart."""
-    factors = scales[0] if len(scales) == 1 and scales[0] is not None else scales if len(scales) == 2 else (None, None)
+def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool, scales_h: Any = None, scales_w: Any = None,
+                            *, scale_factors: Any = None) -> Tensor:  # fmt: skip
+    """`interpolate` with a filter as wide as the results are apart; scales as two numbers or as a list."""
+    factors = tuple(scale_factors or (scales_h if isinstance(scales_h, (tuple, list)) else (scales_h, scales_w)))
     size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
-    return sampling.resizings["linear_aa", 2](input, tuple(size), align_corners, tuple(factors))  # type: ignore[no-any-return]
+    found: Tensor = sampling.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
+    return found
 
 
 @composite(method=False)

@@ -157,12 +157,74 @@ _ = torch.manual_seed(9); torch.native_dropout(x, 0.3, True)[0]
 _ = torch.manual_seed(10); F.scaled_dot_product_attention(b, b, b, dropout_p=0.4)
 """.strip().splitlines()
 
+# Calls that PyTorch refuses.
+REFUSED = """
+F.nll_loss(x, torch.tensor([2, 3]))
+F.cross_entropy(x, torch.tensor([2, 0, 1]))
+F.cross_entropy(x, torch.tensor([2, 0]), label_smoothing=2.0)
+F.cross_entropy(x, torch.tensor([2.0, 0.0]))
+F.binary_cross_entropy(x, x)
+F.binary_cross_entropy(torch.sigmoid(x), w)
+F.binary_cross_entropy_with_logits(x, w)
+F.huber_loss(x, x, delta=0.0)
+F.l1_loss(x, x, reduction='middle')
+F.gaussian_nll_loss(x, x, -x*x)
+F.triplet_margin_loss(x, x, w)
+F.multi_margin_loss(x, torch.tensor([0, 1]), p=3)
+F.linear(x, b[0])
+F.bilinear(x, w, b)
+F.conv2d(b[None], b[:, None])
+F.conv2d(b[None], b[:, :1, None], stride=-1)
+F.conv1d(b, b.float())
+F.conv2d(b[None], torch.ones(1, 2, 5, 5).double())
+F.max_pool2d(b, 2, padding=2)
+F.max_pool1d(s, 2)
+F.adaptive_avg_pool2d(x, (1, 1))
+F.max_unpool1d(x, torch.tensor([[0, 3]]), 2)
+F.layer_norm(x, (2,))
+F.batch_norm(x, None, None)
+F.batch_norm(x[:1], None, None, training=True)
+F.group_norm(b, 2)
+F.dropout(x, 1.5)
+F.embedding(torch.tensor([0, 2]), x)
+F.embedding(w, x)
+F.embedding_bag(torch.tensor([0, 1]), x)
+F.one_hot(torch.tensor([3]), 2)
+F.scaled_dot_product_attention(x, x, x, m, is_causal=True)
+F.scaled_dot_product_attention(x, x, x.float())
+F.interpolate(x[None], size=2, scale_factor=2)
+F.interpolate(x[None], scale_factor=2, align_corners=True)
+F.interpolate(x[None], scale_factor=(2, 2))
+F.grid_sample(b[None], x, align_corners=False)
+F.grid_sample(b[None], b[None], 'cubic')
+F.pixel_shuffle(b, 2)
+F.channel_shuffle(b[None], 3)
+F.pad(x, (1, 2, 3))
+F.pad(b, (4, 1), 'reflect')
+F.softshrink(x, -1.0)
+F.glu(x)
+F.prelu(x, w[:2])
+F.celu(x, 0.0)
+F.pdist(b)
+F.cosine_similarity(x, x, dim=2)
+""".strip().splitlines()
+
+
+def refusal(torch, code):
+    """The kind of error that a call ends in, and its first sentence."""
+    try:
+        observe(torch, code)
+    except Exception as error:
+        return [type(error).__name__, str(error).splitlines()[0].partition(". ")[0]]
+    raise AssertionError(f"no error: {code}")
+
 
 def main():
     import torch
 
     warnings.simplefilter("ignore")
     rows = [f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in CASES]
+    rows += [f"{json.dumps(code)}: {json.dumps(refusal(torch, code))}" for code in REFUSED]
     EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(f"{len(rows)} cases")
 
