@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 
 import autograph_cli.export.comparison
 import autograph_cli.testing.fixture  # noqa: F401  imported before the sessions, which put back what they import
+from tests.conftest import Run
 
 Session = Callable[..., str]
 INSTALLED = any(entry.value == "autograph_cli.testing.plugin" for entry in importlib.metadata.entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
 TESTS = '''
 import pytest
 from autograph_cli import capture, torch
@@ -47,8 +50,7 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Sessi
 
     def run(*args: str, ci: str = "", code: int = 0) -> str:
         monkeypatch.setenv("CI", ci)
-        plugin = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
-        result = pytester.runpytest_inprocess(*plugin, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)
+        result = pytester.runpytest_inprocess(*PLUGIN, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)
         text = "\n".join(result.outlines)
         assert result.ret == code, text
         return text
@@ -119,15 +121,15 @@ def test_workers_send_home_what_they_used(session: Session, pytester: pytest.Pyt
     ]
 
 
-def test_tensors_of_pytorch_are_compared_too(session: Session, pytester: pytest.Pytester) -> None:
-    pytest.importorskip("torch")
-    (pytester.path / "test_model.py").write_text(
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_tensors_of_pytorch_are_compared_too(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "test_model.py").write_text(
         "import torch\n\ndef test_real(graph_snapshot):\n    model = torch.nn.Linear(3, 2)\n"
         "    loss = model(torch.ones(4, 3)).tanh().sum()\n    assert graph_snapshot == loss\n"
         "    assert graph_snapshot.double_backward == loss\n"
     )
-    session()
-    assert "leaf model.weight: float32[2, 3]" in kept(pytester.path)["test_real.graph.txt"]
-    edit(pytester.path, ".tanh()", ".sigmoid()")
-    failed = session(code=1)
-    assert "`tanh` became `sigmoid`" in failed
+    options = ["-m", "pytest", *PLUGIN, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    assert python(*options, CI="").returncode == 0
+    assert "leaf model.weight: float32[2, 3]" in kept(tmp_path)["test_real.graph.txt"]
+    edit(tmp_path, ".tanh()", ".sigmoid()")
+    assert "`tanh` became `sigmoid`" in python(*options, CI="").stdout
