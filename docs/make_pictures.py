@@ -42,16 +42,35 @@ GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "tests/programs/13_sinh_wrong.py": ("The same gone wrong: there is no order 1", ("double-backward",)),
     "tests/programs/14_cube_function.py": ("A custom cube with a double backward of its own", EVERY),
     "samples/penalty.py": ("A gradient penalty", EVERY),
+    "samples/wgan_gp.py": ("A GAN with gradient penalty, the critic's step", ("forward", "double-backward")),
+    "samples/pinn.py": ("A physics-informed network", EVERY),
+    "samples/maml.py": ("MAML, a gradient through a gradient step", ("forward", "double-backward")),
+    "samples/neural_ode.py": ("A neural ODE, its adjoint a custom function", ("forward", "backward")),
+    "samples/digits.py": ("LeNet on scanned digits", ("forward", "backward")),
+    "samples/vae.py": ("A variational autoencoder", ("forward", "backward")),
+    "samples/char_rnn.py": ("An LSTM that learns a rhyme", ("forward", "backward")),
+    "samples/adder_gpt.py": ("A small GPT", ("forward", "backward")),
+    "samples/actor_critic.py": ("An actor and a critic, one turn of their round", ("backward",)),
 }
 """The scripts of the gallery: the heading, and the views."""
-ROLLED = ("samples/recurrence.py",)
+ARGUMENTS = {
+    "samples/digits.py": ("--epochs", "1", "--pictures", "160"),
+    "samples/vae.py": ("--steps", "1"),
+    "samples/char_rnn.py": ("--steps", "1"),
+    "samples/adder_gpt.py": ("--steps", "1"),
+    "samples/actor_critic.py": ("--rounds", "1"),
+}
+"""What makes the run of a script short."""
+ROLLED = ("samples/recurrence.py", "samples/actor_critic.py")
 """Of which scripts one turn of each loop is shown."""
+FIRST = ("samples/wgan_gp.py",)
+"""Of which scripts the first step is shown, not the last."""
 
 
 def record(script: str) -> Trace:
     """Run a script of this repository, its output unseen, and return its trace."""
     with contextlib.redirect_stdout(io.StringIO()):
-        result, trace = runner.record(runner.Target.of(str(ROOT / script)))
+        result, trace = runner.record(runner.Target.of(str(ROOT / script), ARGUMENTS.get(script, ())))
     if result.exit_code:
         raise SystemExit(f"{script}: {result.failure}")
     return trace
@@ -62,7 +81,7 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     trace = record(script)
     for view in views:
         how = {"title": trace.script, "max_nodes": READABLE, "roll": script in ROLLED}
-        yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[-1], view, **how)
+        yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
 
 def pictures(script: str) -> Iterator[tuple[str, bytes]]:
