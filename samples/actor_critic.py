@@ -30,7 +30,7 @@ actor = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 2))
 critic = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=0.01)
 state = 0.1 * torch.rand(CARTS, 4) - 0.05
-for round in range(args.rounds):
+for i in range(args.rounds):
     log_chances, values, entropies, falls = [], [], [], []
     for _ in range(STEPS):
         choice = torch.distributions.Categorical(logits=actor(state))
@@ -52,5 +52,5 @@ for round in range(args.rounds):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if round % 10 == 0 or round == args.rounds - 1:
-        print(f"round {round}: loss {loss.item():.2f}, falls {torch.stack(falls).sum().item()}")
+    if i % 10 == 0 or i == args.rounds - 1:
+        print(f"round {i}: loss {loss.item():.2f}, falls {torch.stack(falls).sum().item()}")
