@@ -15,7 +15,7 @@ import math
 import warnings
 from typing import Any
 
-from . import _kernels
+from . import _kernels, _missing
 from ._core import general
 
 general.kernels_by_device["cpu"] = _kernels.cpu
@@ -113,9 +113,15 @@ _AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler"
 
 def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
-        return importlib.import_module(f".{name}", __name__)
+        return _missing.load(f"{__name__}.{name}")
     if name == "compile":
         return importlib.import_module(".compiler", __name__).compile
+    other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
-        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
+        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
     )
+
+
+_missing.speak_for(
+    autograd, autograd.functional, backends, cuda, fft, linalg, nn.init, optim.lr_scheduler, signal, special
+)
