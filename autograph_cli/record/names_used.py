@@ -10,6 +10,8 @@ from itertools import accumulate
 from autograph_cli.record.imports import REFUSED, SERVED
 
 _FORGIVEN = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
+_DECIDING = {"TYPE_CHECKING", "__version__"}
+"""Names in a condition that tell that the script knows what it may not have."""
 _DEEPEST = 20
 """How many assignments a name is followed through."""
 
@@ -240,6 +242,10 @@ class _Reader(ast.NodeVisitor):
 
     visit_TryStar = visit_Try
 
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        self._optionally(not _DECIDING.isdisjoint(_words(node.test)), (*node.body, *node.orelse))
+
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         self.visit_all(node.items)
         self._optionally(any(_suppresses(item.context_expr) for item in node.items), node.body)
@@ -295,6 +301,14 @@ def _chain(node: ast.AST) -> _Chain | None:
         rest.append(node.attr)
         node = node.value
     return _Chain(node.id, tuple(reversed(rest))) if isinstance(node, ast.Name) else None
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.Attribute):
+            yield inner.attr
 
 
 def _arguments(args: ast.arguments) -> Iterator[ast.arg]:

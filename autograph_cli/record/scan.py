@@ -130,7 +130,7 @@ def _submodule(path: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         return None if error.name == name else object()
-    except ImportError:
+    except Exception:
         return object()
 
 

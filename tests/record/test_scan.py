@@ -40,6 +40,8 @@ NOTHING = {
     "a name after its import may fail": "try: import torch.frob as d\nexcept ImportError: ok = 0\nif ok: d.x()",
     "any failure": "import torch\ntry: torch.frob\nexcept: pass",
     "suppressed failure": "import torch, contextlib\nwith contextlib.suppress(AttributeError): torch.frob",
+    "a condition on the version": "import torch\nif torch.__version__ < '1.9': torch.frob\nelse: torch.frib",
+    "imports for annotations": "import typing, torch\nif typing.TYPE_CHECKING: from torch import Frob",
     "hasattr": "import torch\nif hasattr(torch, 'frob'): torch.frob.deep()",
     "hasattr of anything": "import torch\nif hasattr(x, 'to_mkldnn'): x.to_mkldnn()",
     "getattr with a default": "import torch\ngetattr(torch, 'frob', None)",
