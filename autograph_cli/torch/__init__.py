@@ -65,10 +65,12 @@ from . import (
     masked,
     nn,
     optim,
+    profiler,
     random,
     serialization,
     signal,
     special,
+    utils,
     version,
 )
 from ._ops.conversion import UntypedStorage
