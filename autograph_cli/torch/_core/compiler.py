@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +26,12 @@ def install(op: Operation) -> None:
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
     simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
-    op.function = _evaluate(_forward(op) if simple else _general_forward(op), scope, op.identifier)
+    op.function = _late(lambda: _forward(op) if simple else _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
+    op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
-        op.operator = _evaluate(_forward(op, operator=True), _scope(op), op.identifier)  # type: ignore[attr-defined]
-    bind = f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n"
-    op.bind = _evaluate(bind, scope, op.identifier)  # type: ignore[attr-defined]
+        op.operator = _late(lambda: _forward(op, operator=True), scope, op.identifier)  # type: ignore[attr-defined]
+    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier)  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, f"_run_{world}", _Late(op, world))
@@ -78,6 +80,24 @@ def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., An
     return made
 
 
+def _late(source: Callable[[], str], scope: dict[str, Any], name: str) -> Callable[..., Any]:
+    """A function that is compiled when it is first called, and is then as if it had always been: few scripts use most of them."""
+
+    def become() -> Callable[..., Any]:
+        made = _evaluate(source(), {**scope}, name)
+        late.__code__, late.__defaults__, late.__kwdefaults__ = made.__code__, made.__defaults__, made.__kwdefaults__
+        return late
+
+    late = FunctionType(_UNCOMPILED, {**scope, "become": become}, name)
+    return late
+
+
+def _uncompiled(*args: Any, **kwargs: Any) -> Any:
+    return become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+_UNCOMPILED = _uncompiled.__code__
+
 # ---------------------------------------------------------------- forward
 
 
@@ -96,6 +116,17 @@ def _signature(op: Operation) -> str:
     if not op.view:
         parts += ["out=None"] if starred else ["*", "out=None"]
     return ", ".join(parts)
+
+
+def _shown_signature(op: Operation) -> inspect.Signature:
+    """What `help` shows, before the function is compiled too."""
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    empty = inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(_argument(p), kinds[p.keyword_only], default=empty if p.default is REQUIRED else p.default)
+        for p in op.schema.parameters
+    ]
+    return inspect.Signature(parameters if op.view else [*parameters, inspect.Parameter("out", kinds[1], default=None)])
 
 
 def _arguments(op: Operation) -> str:

@@ -10,6 +10,7 @@ from . import dtypes
 from .device import CPU
 from .named import Named
 from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
+from .rows import Rows
 from .size import Size
 from .state import L
 
@@ -78,11 +79,12 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import strided
+        from .layout import sparse_coo, strided
 
-        return strided
+        return sparse_coo if self.is_sparse else strided
 
-    is_cuda = is_meta = is_quantized = is_sparse = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_cuda = is_meta = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
     is_cpu = property(lambda self: True)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)

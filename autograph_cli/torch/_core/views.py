@@ -96,6 +96,11 @@ def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], o
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
 
 
+def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
+    """How many elements of memory, from its beginning, a window needs."""
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
 def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
     """New memory with the given strides (in elements)."""
     if not all(shape):
@@ -252,7 +257,7 @@ def bump(tensor: Tensor) -> None:
 
 def check_own_memory(raw: Any) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
-    if 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
+    if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."

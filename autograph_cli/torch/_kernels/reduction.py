@@ -104,10 +104,10 @@ class Reduction:
         return bool((a == 0).any())
 
     def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.any(a, axis=dim, keepdims=keepdim)
+        return self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim)
 
     def all(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.all(a, axis=dim, keepdims=keepdim)
+        return self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim)
 
     def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
@@ -123,6 +123,7 @@ class Reduction:
         if dtype is not None:
             a = a.astype(dtype)
         size = self.xp.abs(a)
+        dim = dim if a.ndim else None
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):

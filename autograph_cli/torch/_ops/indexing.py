@@ -418,7 +418,7 @@ def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | 
     return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
 
 
-@composite(out="apart")
+@composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)
@@ -449,7 +449,19 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @dispatch()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
-    return _index_add, input, dims.wrap(dim, input.ndim), index, source, alpha
+    d = dims.wrap(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_add_(): Index should have dimension 1 or 0")
+    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or (source.ndim != input.ndim and input.ndim):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input._raw.shape)} source.shape = {list(source._raw.shape)}"
+        )
+    return _index_add, input, d, index, source, alpha
+
+
+def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return (*shape[:dim], *shape[dim + 1 :])
 
 
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
@@ -459,9 +471,11 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
 _index_add.op = index_add_op.op  # type: ignore[attr-defined]
 
 
-@composite()
+@composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
+    if as_tuple and input.ndim == 0:
+        input = views.unsqueeze_op(input, 0)
     from .._core.general import kernels
 
     places = kernels().nonzero(input._raw)

@@ -12,6 +12,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
+from .._core.views import spanned
 from . import functions as unary
 
 view_op = operation(
@@ -426,20 +427,30 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     from .._core.tensor import make
 
     if grad.requires_grad:
-        for i in reversed(range(len(size))):
-            grad = squeeze_dim(grad, i) if size[i] == 1 else grad
-        size, stride = (tuple(x for x, n in zip(given, size, strict=True) if n != 1) for given in (size, stride))
-        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+        grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
+        before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
+        reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
         memory = make(np.zeros(reach, grad._raw.dtype))
         if len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
-            return as_strided_op(memory, sizes, strides, 0)
-        flat = operations.index_put(memory, [reshape(places, (-1,))], reshape(grad, (-1,)), True)
-        return as_strided_op(flat, sizes, strides, 0)
+            return as_strided_op(memory, sizes, strides, before)
+        flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
+        return as_strided_op(flat, sizes, strides, before)
     from .._core.general import kernels
 
     return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+
+
+def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
+    """Without the dimensions of a window that do not move: of length 1, or with a stride of 0."""
+    from .reductions import sum_dim
+
+    for d in reversed(range(len(size))):
+        if size[d] == 1 or stride[d] == 0:
+            grad = squeeze_dim(grad, d) if size[d] == 1 else sum_dim(grad, (d,))
+            size, stride = size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :]
+    return grad, size, stride
 
 
 def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:

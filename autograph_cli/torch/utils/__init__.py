@@ -1,7 +1,14 @@
-"""`torch.utils`: checkpointing."""
+"""`torch.utils`: what stands beside the engine."""
 
 from __future__ import annotations
 
-from . import checkpoint
+import importlib
+from typing import Any
 
-__all__ = ["checkpoint"]
+_PARTS = ("checkpoint", "data", "hooks", "tensorboard")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"torch.utils.{name} is not available in autograph's engine yet")
