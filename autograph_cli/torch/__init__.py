@@ -68,10 +68,12 @@ from . import (
     nn,
     ops,
     optim,
+    profiler,
     random,
     serialization,
     signal,
     special,
+    utils,
     version,
 )
 from ._ops.conversion import UntypedStorage
