@@ -9,7 +9,7 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures test lint conformance conformance-update clean
+.PHONY: help venv demo pictures gallery snapshots test lint conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -27,10 +27,16 @@ demo: venv  ## run a sample and draw its three graphs
 	$(BIN)/autograph render $(DEMO)/first.json --forward --backward --double-backward -o $(DEMO)
 
 pictures: venv  ## draw the pictures of the docs anew
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_pictures.py pictures
+
+gallery: venv  ## draw the gallery of the docs anew
+	$(BIN)/python docs/make_pictures.py gallery
 
 test: venv  ## run all tests
 	$(BIN)/python -m pytest -q
+
+snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
+	$(BIN)/autograph snapshot --update -j 2
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .

@@ -13,9 +13,10 @@ from ._ops import decompositions as _decompositions
 from ._ops import norms as _norms
 from ._ops import products as _products
 from ._ops import solvers as _solvers
+from ._ops import symmetric as _symmetric
 from ._ops._errors import LinAlgError
 
-matmul = functions["matmul"]
+matmul, householder_product = functions["matmul"], functions["orgqr"]
 cross, diagonal = with_out(_products.linalg_cross), _products.linalg_diagonal
 multi_dot, vander, vecdot = _products.multi_dot, _products.vander, with_out(_products.vecdot)
 cholesky, cholesky_ex = with_out(_decompositions.linalg_cholesky), with_out(_decompositions.linalg_cholesky_ex)
@@ -34,4 +35,7 @@ solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet, pinv, lstsq, matri
 )  # fmt: skip
 norm, vector_norm, matrix_norm, cond, matrix_rank = (
     with_out(getattr(_norms, _name)) for _name in ("norm", "vector_norm", "matrix_norm", "cond", "matrix_rank")
+)
+ldl_factor, ldl_factor_ex, ldl_solve = (
+    with_out(getattr(_symmetric, _name)) for _name in ("ldl_factor", "ldl_factor_ex", "ldl_solve")
 )

@@ -12,7 +12,7 @@ from . import dtypes, general
 from .operation import Operation, operations
 from .state import L
 from .tensor import Tensor
-from .views import run_inplace
+from .views import check_inplace, run_inplace
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -143,6 +143,8 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], Tensor):
+                check_inplace(*args)
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))

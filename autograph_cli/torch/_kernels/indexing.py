@@ -9,6 +9,7 @@ class Indexing:
     """Kernels that read and write by index."""
 
     xp: Any
+    chosen: Any
     cast: Any
 
     def index(self, a: Any, indices: Any) -> Any:
@@ -181,7 +182,7 @@ class Indexing:
         return self.xp.full(a.shape, value, a.dtype)
 
     def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
-        return self.xp.where(mask, a.dtype.type(value), a)[()]
+        return self.chosen(mask, a.dtype.type(value), a)
 
     def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]

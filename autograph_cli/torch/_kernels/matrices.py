@@ -18,16 +18,29 @@ class Matrices:
     xp: Any
     conj: Any
 
+    def sub_as_first(self, a: Any, b: Any) -> Any:
+        return self.xp.subtract(a, b, out=self.xp.empty_like(a))
+
     def mH(self, a: Any) -> Any:
         """The conjugate transpose."""
         return self.conj(self.xp.swapaxes(a, -1, -2))
 
+    def column_major(self, a: Any) -> Any:
+        """The same matrices laid out column by column, as LAPACK returns them."""
+        turned = self.xp.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        out = self.xp.swapaxes(turned, -1, -2)
+        out[...] = a
+        return out
+
     # ---------------------------------------------------------------- triangles
 
     def linalg_solve_triangular(self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-        if not left:
-            flip = self.xp.swapaxes
-            return flip(self.linalg_solve_triangular(flip(a, -1, -2), flip(b, -1, -2), not upper, True, unitriangular), -1, -2)
+        if left:
+            return self.column_major(self._substituted(a, b, upper, unitriangular))
+        flip = self.xp.swapaxes
+        return self.column_major(flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2))
+
+    def _substituted(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         n = a.shape[-1]
@@ -41,7 +54,7 @@ class Matrices:
 
     def triangular_solve(self, b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
         turned = self.xp.swapaxes(a, -1, -2) if transpose else a
-        return self.linalg_solve_triangular(turned, b, upper != transpose, True, unitriangular), a.copy()
+        return self.linalg_solve_triangular(turned, b, upper != transpose, True, unitriangular), self.column_major(a)
 
     def with_unit_diagonal(self, a: Any) -> Any:
         """The matrix with ones on its diagonal."""
@@ -83,7 +96,7 @@ class Matrices:
             below = flat[:, j + 1 :, j]
             below /= xp.where(zero, 1, pivot)[:, None]
             flat[:, j + 1 :, j + 1 :] -= below[:, :, None] * flat[:, j : j + 1, j + 1 :]
-        return lu, pivots.reshape(*a.shape[:-2], k), info.reshape(a.shape[:-2])[()]
+        return self.column_major(lu), pivots.reshape(*a.shape[:-2], k), info.reshape(a.shape[:-2])[()]
 
     def _size(self, a: Any) -> Any:
         """What LAPACK chooses pivots by."""
@@ -123,7 +136,7 @@ class Matrices:
 
     def linalg_lu_solve(self, lu: Any, pivots: Any, b: Any, left: bool = True, adjoint: bool = False) -> Any:
         if not left:
-            return self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint))
+            return self.xp.ascontiguousarray(self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint)))
         xp, n = self.xp, lu.shape[-1]
         batch = xp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
         b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
@@ -133,7 +146,7 @@ class Matrices:
             y = self.linalg_solve_triangular(self.mH(lu), y, True, True, True)
             out = xp.empty_like(y)
             xp.put_along_axis(out, order, y, -2)
-            return out
+            return self.column_major(out)
         y = self.linalg_solve_triangular(lu, xp.take_along_axis(b, order, -2), False, True, True)
         return self.linalg_solve_triangular(lu, y, True)
 
@@ -150,15 +163,18 @@ class Matrices:
         except np.linalg.LinAlgError:
             lu, pivots, info = self.lu_factor(a)
             x = self.linalg_lu_solve(lu, pivots, right)
-        x = x if left else self.xp.swapaxes(x, -1, -2)
-        return (x[..., 0] if vector else x), info
+        x = self.column_major(x) if left else self.xp.ascontiguousarray(self.xp.swapaxes(x, -1, -2))
+        if vector:
+            x = x[..., 0]
+            return (self.column_major(x) if x.ndim > 1 else x), info
+        return x, info
 
     def solve(self, a: Any, b: Any, left: bool = True) -> Any:
         return self.linalg_solve_ex(a, b, left)[0]
 
     def linalg_inv_ex(self, a: Any) -> Any:
         try:
-            return self.xp.linalg.inv(a), self.xp.zeros(a.shape[:-2], "int32")[()]
+            return self.column_major(self.xp.linalg.inv(a)), self.xp.zeros(a.shape[:-2], "int32")[()]
         except np.linalg.LinAlgError:
             lu, pivots, info = self.lu_factor(a)
             one = self.xp.broadcast_to(self.xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -187,7 +203,7 @@ class Matrices:
             info = self.xp.array([self._first_bad_minor(x) for x in flat], "int32").reshape(a.shape[:-2])[()]
             factor = self.xp.stack([x * 0 if self._first_bad_minor(x) else self.xp.linalg.cholesky(x) for x in flat])
             factor = factor.reshape(a.shape)
-        return (self.mH(factor) if upper else factor), info
+        return self.column_major(self.mH(factor) if upper else factor), info
 
     def _first_bad_minor(self, a: Any) -> int:
         for k in range(1, len(a) + 1):
@@ -210,23 +226,26 @@ class Matrices:
 
     def linalg_qr(self, a: Any, mode: str = "reduced") -> Any:
         if mode == "r":
-            return self.xp.empty((0,), a.dtype), self.xp.linalg.qr(a, "r")
-        return tuple(self.xp.linalg.qr(a, mode))
+            return self.xp.empty((0,), a.dtype), self.column_major(self.xp.linalg.qr(a, "r"))
+        return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))
 
     def linalg_svd(self, a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
         if not compute_uv:
             empty = self.xp.empty((0,), a.dtype)
             return empty, self.xp.linalg.svd(a, compute_uv=False), empty
-        return tuple(self.xp.linalg.svd(a, full_matrices))
+        u, s, vh = self.xp.linalg.svd(a, full_matrices)
+        return self.column_major(u), s, self.column_major(vh)
 
     def linalg_eigh(self, a: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
         if not compute_v:
             return self.xp.linalg.eigvalsh(a, UPLO.upper()), self.xp.empty((0,), a.dtype)
-        return tuple(self.xp.linalg.eigh(a, UPLO.upper()))
+        values, vectors = self.xp.linalg.eigh(a, UPLO.upper())
+        return values, self.column_major(vectors)
 
     def linalg_eig(self, a: Any) -> Any:
         kind = np.result_type(a.dtype, np.complex64)
-        return tuple(x.astype(kind) for x in self.xp.linalg.eig(a))
+        values, vectors = self.xp.linalg.eig(a)
+        return values.astype(kind), self.column_major(vectors.astype(kind))
 
     def linalg_pinv(self, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         """The pseudoinverse without singular values below the tolerances (numbers or arrays over the batch)."""
@@ -257,7 +276,10 @@ class Matrices:
         right = b[..., None] if vector else b
         values = xp.linalg.svd(a, compute_uv=False)
         rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
-        x = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        found = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        # LAPACK writes the solution over the right hand side, which may have more rows.
+        x = self.column_major(xp.zeros((*found.shape[:-2], max(m, n), found.shape[-1]), found.dtype))[..., :n, :]
+        x[...] = found
         rank = (values > rcond * values.max(-1, keepdims=True, initial=0)).sum(-1)
         rest = xp.empty((0,), values.dtype)
         if m > n and driver != "gelsy" and (rank == n).all():
@@ -270,7 +292,10 @@ class Matrices:
 
     def geqrf(self, a: Any) -> Any:
         packed, tau = self.xp.linalg.qr(a, "raw")
-        return self.xp.swapaxes(packed, -1, -2).copy(), tau
+        return self.column_major(self.xp.swapaxes(packed, -1, -2)), tau
+
+    def unit_matrix(self, m: int, n: int, like: Any) -> Any:
+        return self.xp.broadcast_to(self.xp.eye(m, n, dtype=like.dtype), (*like.shape[:-2], m, n))
 
     def reflectors(self, a: Any, count: int) -> list[Any]:
         """The vectors of Householder reflectors, as columns: 0 above their 1, which is not stored."""
@@ -285,9 +310,9 @@ class Matrices:
     def linalg_householder_product(self, a: Any, tau: Any) -> Any:
         m, n = a.shape[-2:]
         q = self.xp.broadcast_to(self.xp.eye(m, n, dtype=a.dtype), a.shape).copy()
-        return self._mirrored(a, tau, q, True)
+        return self.column_major(self._through_reflectors(a, tau, q, True))
 
-    def _mirrored(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
+    def _through_reflectors(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
         """H1 H2 ... Hk x, or the conjugate transpose of the product times x."""
         vectors = self.reflectors(a, tau.shape[-1])
         for i in reversed(range(len(vectors))) if forward else range(len(vectors)):
@@ -297,8 +322,8 @@ class Matrices:
 
     def ormqr(self, a: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
         if left:
-            return self._mirrored(a, tau, other, not transpose)
-        return self.mH(self._mirrored(a, tau, self.mH(other), transpose))
+            return self.column_major(self._through_reflectors(a, tau, other, not transpose))
+        return self.column_major(self.mH(self._through_reflectors(a, tau, self.mH(other), transpose)))
 
     # ---------------------------------------------------------------- functions
 

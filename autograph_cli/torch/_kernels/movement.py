@@ -122,10 +122,10 @@ class Movement:
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
         full = [a for a in arrays if a.shape != (0,)] or arrays
-        return self.xp.concatenate(self.alike(full, arrays), axis=dim)
+        return _row_major(self.xp.concatenate(self.alike(full, arrays), axis=dim))
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
-        return self.xp.stack(self.alike(arrays, arrays), axis=dim)
+        return _row_major(self.xp.stack(self.alike(arrays, arrays), axis=dim))
 
     def alike(self, arrays: Any, known: Any) -> Any:
         """Arrays in the common dtype of all that are `known`."""
@@ -259,3 +259,8 @@ class Movement:
 
     def ones_like(self, a: Any) -> Any:
         return self.xp.ones(a.shape, a.dtype)[()]
+
+
+def _row_major(raw: Any) -> Any:
+    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their format."""
+    return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

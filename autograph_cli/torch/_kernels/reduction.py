@@ -17,7 +17,7 @@ class Reduction:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
-            return a if dtype is None or a.dtype == dtype else a.astype(dtype)
+            return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -127,7 +127,8 @@ class Reduction:
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)
-        size, dim = self.xp.abs(a), dim if a.ndim else None
+        size = self.xp.abs(a)
+        dim = dim if a.ndim else None
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):

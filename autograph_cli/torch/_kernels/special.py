@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import cpp_name
 from .._core.state import S
 from . import _series as series
 
@@ -27,6 +28,9 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(self: Any, *arrays: Any) -> Any:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
         kind = next((k for k in kinds if k.kind not in "biu"), S.default_dtype)
+        if kind.kind == "c":
+            name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
+            raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind)[()]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.operation import operations
@@ -59,6 +59,18 @@ def with_half_diagonal(x: Tensor) -> Tensor:
 operations.with_unit_diagonal, operations.with_half_diagonal = with_unit_diagonal, with_half_diagonal
 
 
+def result_type(name: str, *fields: str) -> Any:
+    """A named tuple of tensors that shows itself as PyTorch's does."""
+    made: Any = NamedTuple(name, [(field, Tensor) for field in fields])  # type: ignore[misc]
+
+    def show(self: Any) -> str:
+        lines = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{lines})"
+
+    made.__repr__ = show
+    return made
+
+
 # ---------------------------------------------------------------- arguments
 
 
@@ -80,10 +92,10 @@ def check_floating(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._raw.dtype)}")
 
 
-def check_info(name: str, info: Any, what: str) -> None:
-    """Raise a LinAlgError if a factorization failed; `what` says why, with {} for the place."""
+def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
+    """Raise an error if a factorization failed; `what` says why, with {} for the place."""
     flat = info.reshape(-1)
     for i, place in enumerate(flat.tolist()):
         if place:
             batch = f"(Batch element {i}): " if info.ndim else ""
-            raise LinAlgError(f"{name}: {batch}{what.format(place)}")
+            raise error(f"{name}: {batch}{what.format(place)}")

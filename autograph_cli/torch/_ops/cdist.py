@@ -59,7 +59,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError("cdist only supports non-negative p values")
     mode = modes.index(compute_mode)
     by_products = p == 2 and (mode == 1 or (mode == 0 and (n > 25 or m > 25)))
-    if not by_products or 0 in (n, m, k):
+    if not by_products or 0 in (x1._raw.size, x2._raw.size):
         return cdist_op(x1, x2, float(p))
     batch = dims.broadcast(x1._raw.shape[:-2], x2._raw.shape[:-2])
     flat = (math.prod(batch),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -10,7 +10,7 @@ from .._core.state import L as modes
 from .._core.tensor import Tensor
 from . import views
 from ._errors import not_implemented
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
 
 cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", nondifferentiable=("info",),
@@ -76,10 +76,9 @@ geqrf_op = operation(
 def cholesky_gradient(f: Any, grad: Any, upper: bool, factor: Any) -> Any:
     """L**-H (the symmetric half of L**H gL) L**-1."""
     L, gL = (mH(f, factor), mH(f, grad)) if upper else (factor, grad)
-    turned = mH(f, L)
-    half = f.tril(f.matmul(turned, gL))
+    half = f.tril(f.matmul(mH(f, L), gL))
     inner = f.mul_Scalar(f.add(half, mH(f, f.tril(half, -1))), 0.5)
-    return f.linalg_solve_triangular(L, f.linalg_solve_triangular(turned, inner, True, True), False, False)
+    return f.linalg_solve_triangular(L, f.linalg_solve_triangular(mH(f, L), inner, True, True), False, False)
 
 
 def cholesky_solve_gradients(f: Any, grad: Any, factor: Any, X: Any, upper: bool, mask: Any) -> Any:
@@ -150,7 +149,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
     if gS is not None:
         inner = f.add(inner, f.diag_embed(gS))
     if f.is_complex(U) and gU is not None and gVh is not None:
-        diagonal = f.diagonal(by_u, 0, by_u.ndim - 2, by_u.ndim - 1)
+        diagonal = f.diagonal(_skew(f, by_u), 0, by_u.ndim - 2, by_u.ndim - 1)
         inner = f.add(inner, f.diag_embed(f.div(diagonal, f.mul_Scalar(S, 2))))
     if m > k and gU is not None:
         scaled = f.div(gU, row(f, S))
@@ -205,7 +204,8 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
     else:
         diagonal = f.diagonal(turned, 0, turned.ndim - 2, turned.ndim - 1)
         inner = f.sub(turned, f.matmul(mH(f, V), V * row(f, f.real(diagonal))))
-        apart = f.with_unit_diagonal(f.conj(f.sub(row(f, L), column(f, L))))
+        turning = f.conj(L)
+        apart = f.with_unit_diagonal(f.sub(row(f, turning), column(f, turning)))
     inner = f.div(inner, apart)
     if gL is not None:
         inner = f.set_diagonal(inner, gL)
@@ -309,8 +309,9 @@ def lu_solve_gradient(f: Any, grad: Any, LU: Any, pivots: Any, X: Any, left: boo
         right = solve(mH(f, U), f.neg(product), False)
         low = f.tril(solve(mH(f, L), f.matmul(right, mH(f, U)), True, True, True), -1)
         return f.add(low, f.triu(right))
-    product = f.matmul(X, mH(f, grad)) if left else f.matmul(mH(f, X), grad)
-    right = f.matmul(f.matmul(f.neg(f.transpose(P, P.ndim - 2, P.ndim - 1)), product), P)
+    turned = f.transpose(P, P.ndim - 2, P.ndim - 1)
+    product = f.matmul(f.matmul(turned, X), mH(f, grad)) if left else f.matmul(f.matmul(turned, mH(f, X)), grad)
+    right = f.neg(f.matmul(product, P))
     right = solve(mH(f, L), right, True, False, True)
     high = f.triu(solve(mH(f, U), f.matmul(mH(f, L), right), False, False))
     return f.add(f.tril(right, -1), high)
@@ -328,20 +329,15 @@ operations.set_diagonal = set_diagonal
 # ---------------------------------------------------------------- functions
 
 
-def _result(name: str, *fields: str) -> Any:
-    """A named tuple of tensors that shows itself as PyTorch's does."""
-    return NamedTuple(name, [(field, Tensor) for field in fields])  # type: ignore[misc]
-
-
-cholesky_ex_result = _result("linalg_cholesky_ex", "L", "info")
-qr_result, legacy_qr_result = _result("linalg_qr", "Q", "R"), _result("qr", "Q", "R")
-svd_result, legacy_svd_result = _result("linalg_svd", "U", "S", "Vh"), _result("svd", "U", "S", "V")
-eigh_result = _result("linalg_eigh", "eigenvalues", "eigenvectors")
-eig_result = _result("linalg_eig", "eigenvalues", "eigenvectors")
-lu_result, lu_unpack_result = _result("linalg_lu", "P", "L", "U"), _result("lu_unpack", "P", "L", "U")
-lu_factor_result = _result("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = _result("linalg_lu_factor_ex", "LU", "pivots", "info")
-geqrf_result = _result("geqrf", "a", "tau")
+cholesky_ex_result = result_type("linalg_cholesky_ex", "L", "info")
+qr_result, legacy_qr_result = result_type("linalg_qr", "Q", "R"), result_type("qr", "Q", "R")
+svd_result, legacy_svd_result = result_type("linalg_svd", "U", "S", "Vh"), result_type("svd", "U", "S", "V")
+eigh_result = result_type("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result = result_type("linalg_eig", "eigenvalues", "eigenvectors")
+lu_result, lu_unpack_result = result_type("linalg_lu", "P", "L", "U"), result_type("lu_unpack", "P", "L", "U")
+lu_factor_result = result_type("linalg_lu_factor", "LU", "pivots")
+lu_factor_ex_result = result_type("linalg_lu_factor_ex", "LU", "pivots", "info")
+geqrf_result = result_type("geqrf", "a", "tau")
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
     "positive-definite)."
@@ -525,6 +521,7 @@ def _check_lu(name: str, info: Tensor) -> None:
         name, info._raw,
         "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
         "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        RuntimeError,
     )  # fmt: skip
 
 
@@ -538,8 +535,8 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 @composite(name="lu", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    found = lu_factor_ex(A, pivot=pivot)
+    return found if get_infos else lu_factor_result(found.LU, found.pivots)
 
 
 @composite(method=False, out=True)

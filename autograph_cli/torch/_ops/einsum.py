@@ -12,6 +12,9 @@ from .reductions import sum_dim
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS = "."
+NOTHING = (
+    "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+)
 
 
 @composite(method=False)
@@ -25,11 +28,13 @@ def einsum(*args: Any) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
+    if not args:
+        raise ValueError(NOTHING)
     equation, operands = _from_sublists(args) if isinstance(args[0], Tensor) else (args[0], list(args[1:]))
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = list(operands[0])
     if not operands:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(NOTHING)
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
     if len(inputs) != len(operands):
@@ -53,9 +58,9 @@ def _labels(text: str, where: str) -> list[str]:
     if text.count(".") not in (0, 3) or (("." in text) and "..." not in text):
         raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
     labels = list(text.replace("...", ELLIPSIS))
-    for label in labels:
+    for i, label in enumerate(labels):
         if label != ELLIPSIS and label not in LETTERS:
-            raise RuntimeError("einsum(): invalid subscript given at index 0 in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
     return labels
 
 
@@ -69,10 +74,15 @@ def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]
     hidden = 0
     for i, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
         named = sum(label != ELLIPSIS for label in labels)
-        if named > x.ndim or (named < x.ndim and ELLIPSIS not in labels):
+        if ELLIPSIS in labels and named > x.ndim:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) {'is more than' if named > x.ndim else 'does not match'} "
-                f"the number of dimensions ({x.ndim}) for operand {i}{'' if named > x.ndim else ' and no ellipsis was given'}"
+                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({x.ndim}) for "
+                f"operand {i}"
+            )
+        if ELLIPSIS not in labels and named != x.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({x.ndim}) for "
+                f"operand {i} and no ellipsis was given"
             )
         hidden = max(hidden, x.ndim - named) if ELLIPSIS in labels else hidden
     places = _places(inputs, output, hidden)
@@ -80,7 +90,7 @@ def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]
     total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in places.items()), default=0)
     total = max(total, kept)
     laid = [_laid_out(x, labels, places, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
-    _check_sizes(laid, total)
+    _check_sizes(laid, places)
     return _sum_products(laid, kept, total)
 
 
@@ -131,14 +141,18 @@ def _laid_out(x: Tensor, labels: list[str], places: dict[str, int], hidden: int,
     return views.permute_op(x, tuple(order))
 
 
-def _check_sizes(laid: list[Tensor], total: int) -> None:
-    for d in range(total):
-        sizes = {x._raw.shape[d] for x in laid} - {1}
-        if len(sizes) > 1:
-            raise RuntimeError(
-                f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
-                f"{' '.join(str(list(x._raw.shape)) for x in laid)}"
-            )
+def _check_sizes(laid: list[Tensor], places: dict[str, int]) -> None:
+    for label, d in places.items():
+        if label == ELLIPSIS:
+            continue
+        seen = 1
+        for i, x in enumerate(laid):
+            n = x._raw.shape[d]
+            if n != 1 and seen != 1 and n != seen:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously seen size {seen}"
+                )
+            seen = n if seen == 1 else seen
 
 
 def _sum_products(laid: list[Tensor], kept: int, total: int) -> Tensor:

@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
+from .._core.views import check_inplace, run_inplace
 from . import views
 from .arithmetic import no_derivative, scaled
 
@@ -333,14 +333,19 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite with the values of `src`, cast and broadcast."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if src is input:
-        return input
+    check_inplace(input, src)
+    shape = input._raw.shape
+    if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
+        )
     return run_inplace(copy_op.op, (input, src))
 
 
 @composite(name="fill_")
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with one number."""
+    check_inplace(input, value)
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(

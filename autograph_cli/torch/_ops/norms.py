@@ -119,7 +119,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     if isinstance(ord, str):
         if folded is not None and len(folded) != 2:
             raise RuntimeError(f"linalg.norm: If ord is a string, dim must have length 2. Got {list(folded)}")
-        if folded is None and A.ndim != 2:
+        if folded is None and A.ndim > 2:
             raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
         return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
     if ord is not None:
@@ -153,11 +153,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         largest, smallest = (views.slice_op(values, last, i, i + 1, 1) for i in (0, n - 1))
         ratio = arithmetic.true_divide(smallest, largest) if p == -2 else arithmetic.true_divide(largest, smallest)
         return views.squeeze_dim(ratio, last)
-    check_matrix("linalg.cond", A)
+    check_matrix(f"linalg.cond(ord={p})", A)
     if p == "nuc":
         values = svdvals(A)
         last = (values.ndim - 1,)
-        return arithmetic.mul(sum_dim(values, last), sum_dim(operations.reciprocal(values), last))
+        inverted = sum_dim(operations.reciprocal(values), last)
+        return arithmetic.mul(sum_dim(values, last), inverted)
     if p not in ("fro", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     inverse, info = inv_ex_op(A)

@@ -65,6 +65,10 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     """beta * input + alpha * (mat @ vec)."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
+    (n, m), k = mat._raw.shape, vec._raw.shape[0]
+    if m != k or input._raw.shape not in ((), (1,), (n,)):
+        given = input._raw.shape[0] if input.ndim else 1
+        raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
     return addmv_op(input, mat, vec, beta=beta, alpha=alpha)
 
 
@@ -235,6 +239,8 @@ def _contracted(a: Tensor, b: Tensor, given: Any) -> tuple[tuple[int, ...], tupl
 @composite(out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: `other` in place of each element of `input`, times it."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"kron(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     n = max(input.ndim, other.ndim)
     a = (1,) * (n - input.ndim) + input._raw.shape
     b = (1,) * (n - other.ndim) + other._raw.shape

@@ -10,7 +10,6 @@ from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor, make
 from . import arithmetic, functions
-from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 
 
@@ -32,14 +31,6 @@ fill_tensor = operation(
     self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad),
 )  # fmt: skip
 methods.pop("fill")
-
-
-operation(
-    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
-    lambda f, grad, mask, scale: grad * mask * f.number(scale, grad), node="NativeDropoutBackwardBackward0",
-    grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
-    mask=no_derivative("native_dropout_backward: mask"),
-)  # fmt: skip
 
 
 def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:

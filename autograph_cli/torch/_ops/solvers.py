@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
@@ -10,7 +10,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import functions as unary
 from . import views
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
 from .reductions import product_of_others
 
 solve_ex_op = operation(
@@ -51,6 +51,10 @@ lstsq_op = operation(
 matrix_exp_op = operation(
     "linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
 )
+sub_as_first = operation(
+    "sub_as_first(Tensor self, Tensor other)", node="SubBackward0", self=lambda f, grad: grad, other=lambda f, grad: f.neg(grad)
+)
+"""A difference that lies in memory as its first operand does."""
 
 
 # ---------------------------------------------------------------- formulas
@@ -106,6 +110,10 @@ def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
 
 def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
     """det(A) A**-H; where A is singular the adjugate, from the singular values."""
+    if 0 in A.shape:
+        return f.zeros_of(tuple(A.shape), grad)
+    if A.shape[-1] == 1:
+        return f.expand(column(f, column(f, grad)), tuple(A.shape))
     if not f.is_singular(det):
         return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
     u, s, vh = f.linalg_svd(A, True)
@@ -120,9 +128,8 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
         return None
     g = by_size
     if turning:
-        phase = None if by_sign is None else f.mul_Scalar(f.imag(f.conj(by_sign) * sign), 1j)
-        g = either(f, by_size, phase, -1)
-        g = f.cast_like(g, A)
+        phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
+        g = f.cast_like(either(f, by_size, phase, -1), A)
     return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
 
 
@@ -135,10 +142,10 @@ def pinv_gradient(f: Any, grad: Any, P: Any, A: Any) -> Any:
         KPh = f.matmul(K, Ph)
         first = f.add(f.neg(mH(f, f.matmul(P, K))), KPh)
         second = f.sub(first, f.matmul(f.matmul(A, P), KPh))
-        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub(gh, f.matmul(K, A))))
+        return f.add(second, f.matmul(f.matmul(Ph, P), f.sub_as_first(gh, f.matmul(K, A))))
     K = f.matmul(P, gh)
     PhK = f.matmul(Ph, K)
-    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub(gh, f.matmul(A, K)), P), Ph))
+    first = f.add(f.neg(mH(f, f.matmul(K, P))), f.matmul(f.matmul(f.sub_as_first(gh, f.matmul(A, K)), P), Ph))
     return f.sub(f.add(first, PhK), f.matmul(f.matmul(PhK, P), A))
 
 
@@ -155,10 +162,12 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
             by_matrix = pinv_gradient(f, f.matmul(by_solution, mH(f, B)), inverse, A)
         if mask[1]:
             by_right = f.matmul(mH(f, inverse), by_solution)
-    if by_residuals is not None and X.shape[-1]:
-        rest = f.mul_Scalar(f.sub(f.matmul(A, X), B), 2) * row(f, by_residuals)
-        by_matrix = either(f, by_matrix, f.matmul(rest, mH(f, X))) if mask[0] else None
-        by_right = either(f, by_right, rest, -1) if mask[1] else None
+    if by_residuals is not None and 0 not in by_residuals.shape:
+        rest, weight = f.sub(f.matmul(A, X), B), row(f, by_residuals)
+        if mask[0]:
+            by_matrix = either(f, by_matrix, f.mul_Scalar(f.matmul(weight * rest, mH(f, X)), 2))
+        if mask[1]:
+            by_right = either(f, by_right, f.mul_Scalar(weight, -2) * rest)
     if vector and by_right is not None:
         by_right = f.squeeze_dim(by_right, by_right.ndim - 1)
     return by_matrix, by_right
@@ -197,41 +206,11 @@ operations.is_singular = is_singular
 # ---------------------------------------------------------------- functions
 
 
-class inv_ex_result(NamedTuple):
-    """An inverse, and where it failed."""
-
-    inverse: Tensor
-    info: Tensor
-
-
-class solve_ex_result(NamedTuple):
-    """A solution, and where it failed."""
-
-    result: Tensor
-    info: Tensor
-
-
-class slogdet_result(NamedTuple):
-    """The sign and the logarithm of the absolute value of a determinant."""
-
-    sign: Tensor
-    logabsdet: Tensor
-
-
-class triangular_solve_result(NamedTuple):
-    """A solution, and a copy of the matrix."""
-
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-
-class linalg_lstsq_result(NamedTuple):
-    """A solution of least squares and what is known about it."""
-
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
+inv_ex_result = result_type("linalg_inv_ex", "inverse", "info")
+solve_ex_result = result_type("linalg_solve_ex", "result", "info")
+slogdet_result = result_type("linalg_slogdet", "sign", "logabsdet")
+triangular_solve_result = result_type("triangular_solve", "solution", "cloned_coefficient")
+lstsq_result = result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
 def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
@@ -265,7 +244,7 @@ def _batched(A: Tensor, B: Tensor) -> Tensor:
     return B
 
 
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> solve_ex_result:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """As `solve`, with `info` instead of an error unless `check_errors`."""
     _check_system("linalg.solve", A, B, left)
     result, info = solve_ex_op(A, B, left)
@@ -298,7 +277,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 @composite(out=True)
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> triangular_solve_result:
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
@@ -309,7 +288,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> inv_ex_result:
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
     inverse, info = inv_ex_op(A)
@@ -348,7 +327,7 @@ def det(A: Tensor) -> Tensor:
 
 
 @composite(out=True)
-def slogdet(A: Tensor) -> slogdet_result:
+def slogdet(A: Tensor) -> Any:
     """The sign of each determinant and the logarithm of its absolute value."""
     check_matrix("linalg.slogdet", A)
     return slogdet_result(*slogdet_op(A))
@@ -394,7 +373,10 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     """The pseudoinverse: singular values below the tolerances count as 0."""
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
-        raise RuntimeError("linalg.pinv: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(
+            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
 
@@ -404,7 +386,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> linalg_lstsq_result:
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
     if A.ndim < 2:
@@ -418,7 +400,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rows = B._raw.shape[-1] if is_vector(A._raw.shape, B._raw.shape) else B._raw.shape[-2]
     if rows != A._raw.shape[-2]:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})")
-    return linalg_lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
+    return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
 
 
 @composite(name="matrix_exp")
@@ -436,11 +418,14 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         from .._core.general import kernels
 
-        return make(kernels().xp.broadcast_to(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype), A._raw.shape).copy())
+        one = make(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
     if n < 0:
         A, n = inv(A), -n
+        if n == 1:
+            return A
     if n == 1:
-        return unary.clone(A) if A._edge is None or n == 1 else A
+        return unary.clone(A)
     if n == 3:
         return matmul(matmul(A, A), A)  # type: ignore[no-any-return]
     result, power = None, None
@@ -457,7 +442,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     import math
 
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = A._raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:

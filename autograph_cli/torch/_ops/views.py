@@ -254,6 +254,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
+    if not n:
+        return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
@@ -336,7 +338,7 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     base = input._base if input._base is not None else input
     shift = 0
-    if storage_offset is not None and base is not input:
+    if base is not input:
         from .._core.views import geometry
 
         shift = geometry(input._raw, base._raw)[2]
@@ -425,9 +427,7 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     from .._core.tensor import make
 
     if grad.requires_grad:
-        for i in reversed(range(len(size))):
-            grad = squeeze_dim(grad, i) if size[i] == 1 else grad
-        size, stride = (tuple(x for x, n in zip(given, size, strict=True) if n != 1) for given in (size, stride))
+        grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
@@ -440,6 +440,17 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     from .._core.general import kernels
 
     return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+
+
+def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
+    """Without the dimensions of a window that do not move: of length 1, or with a stride of 0."""
+    from .reductions import sum_dim
+
+    for d in reversed(range(len(size))):
+        if size[d] == 1 or stride[d] == 0:
+            grad = squeeze_dim(grad, d) if size[d] == 1 else sum_dim(grad, (d,))
+            size, stride = size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :]
+    return grad, size, stride
 
 
 def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:

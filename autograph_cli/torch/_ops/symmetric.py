@@ -1,0 +1,52 @@
+"""Factors of symmetric matrices that need not be positive; PyTorch does not differentiate them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.operation import operation
+from .._core.tensor import Tensor
+from ._matrix import check_info, check_matrix, result_type
+from .arithmetic import no_derivative
+
+ldl_factor_ex_op = operation(
+    "linalg_ldl_factor_ex(Tensor self, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    node="NotImplemented", nondifferentiable=("pivots", "info"),
+    self=lambda f, grads: no_derivative("linalg_ldl_factor_ex")(f, grads),
+)  # fmt: skip
+ldl_solve_op = operation(
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)", node="NotImplemented",
+    LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
+)  # fmt: skip
+factor_result = result_type("linalg_ldl_factor", "LD", "pivots")
+factor_ex_result = result_type("linalg_ldl_factor_ex", "LD", "pivots", "info")
+
+
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """As `ldl_factor`, with `info` instead of an error unless `check_errors`."""
+    check_matrix("torch.linalg.ldl_factor_ex", A)
+    LD, pivots, info = ldl_factor_ex_op(A, hermitian)
+    if check_errors:
+        check_info("torch.linalg.ldl_factor_ex", info._raw, SINGULAR)
+    return factor_ex_result(LD, pivots, info)
+
+
+SINGULAR = (
+    "The factor D is exactly singular (element {0} is zero), and division by zero will occur if it is used to solve a system of "
+    "linear equations."
+)
+
+
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+    """L and D of A = L D L**T in one matrix, and the pivots; D has blocks of one or two rows."""
+    LD, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
+    check_info("torch.linalg.ldl_factor", info._raw, SINGULAR)
+    return factor_result(LD, pivots)
+
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """X with A X = B, from A's `ldl_factor`."""
+    check_matrix("torch.linalg.ldl_solve", LD, "LD")
+    if B.ndim < 2:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead")
+    return ldl_solve_op(LD, pivots, B, hermitian)
