@@ -4,12 +4,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 INSTALLED := $(VENV)/.installed
+# PyTorch is large, and only the comparison needs it: it has an environment of its own.
+COMPARE ?= .venv-conformance
+COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures test lint clean
+.PHONY: help venv demo pictures gallery snapshots test lint conformance conformance-update clean
 
 help:  ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 venv: $(INSTALLED)  ## create the environment and install autograph into it
 
@@ -24,16 +27,41 @@ demo: venv  ## run a sample and draw its three graphs
 	$(BIN)/autograph render $(DEMO)/first.json --forward --backward --double-backward -o $(DEMO)
 
 pictures: venv  ## draw the pictures of the docs anew
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_pictures.py pictures
+
+gallery: venv  ## draw the gallery of the docs anew
+	$(BIN)/python docs/make_pictures.py gallery
 
 test: venv  ## run all tests
 	$(BIN)/python -m pytest -q
+
+snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
+	$(BIN)/autograph snapshot --update -j 2
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+$(COMPARE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(COMPARE)
+	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[torch]'
+	@touch $@
+
+CONFORM ?= $(COMPARE)/bin/python
+
+$(COMPARED): FORCE
+	@mkdir -p build
+	$(CONFORM) conformance/conform.py --candidate autograph_cli.torch --path . --limit 60 --out $@
+
+FORCE:
+
+conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## compare the engine with PyTorch's own test databases; fails when a level is lost
+	$(CONFORM) conformance/score.py check $(COMPARED)
+
+conformance-update: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## the same, and keep the score and the table of docs/conformance.md
+	$(CONFORM) conformance/score.py update $(COMPARED)
+
 clean:  ## remove what was made here
-	rm -rf $(VENV) $(DEMO) build dist .autograph .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(COMPARE) $(DEMO) build dist .autograph .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

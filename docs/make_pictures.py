@@ -1,4 +1,4 @@
-"""Draws the pictures of these docs anew, with autograph itself: `make pictures`."""
+"""Draws the pictures of these docs anew, with autograph itself: `make pictures`, `make gallery`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,40 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograph_cli import export  # noqa: E402
+from autograph_cli.cli.render import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Trace  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
+GALLERY_FOLDER = ROOT / "docs" / "gallery"
+GALLERY_PAGE = ROOT / "docs" / "gallery.md"
 EVERY = ("forward", "backward", "double-backward")
 PICTURES: dict[str, tuple[str, ...]] = {
     "samples/first.py": EVERY,
+    "samples/recurrence.py": ("forward", "backward"),
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/12_sinh_function.py": EVERY,
     "tests/programs/13_sinh_wrong.py": EVERY,
     "tests/programs/22_higher_order.py": EVERY,
 }
-"""Which views of which scripts are shown."""
+"""Which views of which scripts the pages show."""
 PARTS = {"tests/programs/22_higher_order.py": ("slice", "double-backward", Slice(start=("w2",), end=("penalty",)))}
 """Of which scripts a part is shown as well: the picture's name, the view, the part."""
+GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "tests/programs/16_linear_model.py": ("A linear model", ("forward", "backward")),
+    "tests/programs/17_lenet.py": ("LeNet", ("forward", "backward")),
+    "samples/recurrence.py": ("A recurrent network, its loop rolled", EVERY),
+    "tests/programs/23_control_flow.py": ("A loop whose length depends on the data", ("forward", "backward")),
+    "tests/programs/10_square_function.py": ("A custom square, differentiated twice", EVERY),
+    "tests/programs/11_exp_function.py": ("A custom exponential, which saves its result", EVERY),
+    "tests/programs/12_sinh_function.py": ("A custom sinh, which returns its intermediates", EVERY),
+    "tests/programs/13_sinh_wrong.py": ("The same gone wrong: there is no order 1", ("double-backward",)),
+    "tests/programs/14_cube_function.py": ("A custom cube with a double backward of its own", EVERY),
+    "samples/penalty.py": ("A gradient penalty", EVERY),
+}
+"""The scripts of the gallery: the heading, and the views."""
+ROLLED = ("samples/recurrence.py",)
+"""Of which scripts one turn of each loop is shown."""
 
 
 def record(script: str) -> Trace:
@@ -38,28 +57,58 @@ def record(script: str) -> Trace:
     return trace
 
 
-def pictures(script: str) -> Iterator[tuple[str, bytes]]:
+def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
-    for view in PICTURES[script]:
-        name = f"{Path(script).stem}.{view}.svg"
-        yield name, export.render(trace.steps[-1], view, "svg", title=trace.script)
+    for view in views:
+        how = {"title": trace.script, "max_nodes": READABLE, "roll": script in ROLLED}
+        yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[-1], view, **how)
+
+
+def pictures(script: str) -> Iterator[tuple[str, bytes]]:
+    """The pictures of a script that the pages show."""
+    yield from draw(script, PICTURES[script])
     if script in PARTS:
         word, view, part = PARTS[script]
+        trace = record(script)
         yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, part=part, title=trace.script)
 
 
-def main() -> None:
-    """Write all pictures; what else lies in their folder is an old one."""
-    FOLDER.mkdir(exist_ok=True)
-    made = {name: content for script in PICTURES for name, content in pictures(script)}
+def gallery(script: str) -> Iterator[tuple[str, bytes]]:
+    """The pictures of a script in the gallery."""
+    yield from draw(script, GALLERY[script][1])
+
+
+def gallery_page() -> str:
+    """The gallery as Markdown."""
+    lines = ["# Gallery", "", "Drawn by `make gallery`; a test holds the pictures against what autograph draws now."]
+    for script, (heading, views) in GALLERY.items():
+        stem = Path(script).stem
+        shown = (f"![{view}](gallery/{stem}.{view}.svg)" for view in views)
+        lines += ["", f"## {heading}", "", f"[{script}](../{script})", ""]
+        lines += [f"| {' | '.join(views)} |", f"|{'---|' * len(views)}", f"| {' | '.join(shown)} |"]
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path, made: dict[str, bytes]) -> None:
+    """Write these files; what else lies in their folder is an old one."""
+    folder.mkdir(exist_ok=True)
     for name, content in made.items():
-        (FOLDER / name).write_bytes(content)
-    for old in FOLDER.iterdir():
+        (folder / name).write_bytes(content)
+    for old in folder.iterdir():
         if old.name not in made:
             old.unlink()
-    print(f"{len(made)} pictures in {FOLDER.relative_to(ROOT)}")
+    print(f"{len(made)} pictures in {folder.relative_to(ROOT)}")
+
+
+def main(what: str) -> None:
+    """Make the `pictures` or the `gallery`."""
+    if what == "gallery":
+        write(GALLERY_FOLDER, dict(entry for script in GALLERY for entry in gallery(script)))
+        GALLERY_PAGE.write_text(gallery_page(), "utf-8")
+    else:
+        write(FOLDER, dict(entry for script in PICTURES for entry in pictures(script)))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:] or ["pictures"])

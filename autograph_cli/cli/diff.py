@@ -15,20 +15,14 @@ from pathlib import Path
 
 import click
 
-from autograph_cli import AutographError
-from autograph_cli.cli.options import SCRIPTS, StepType, UsageError
+from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
 from autograph_cli.cli.snapshot import chosen_settings, make_console, print_diff
-from autograph_cli.graph import Section, Snapshot
+from autograph_cli.cli.trouble import Trouble, as_trouble
+from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
 FORMATS = ("text", "json", "svg", "png", "dot")
-
-
-class DiffError(AutographError):
-    """Something that cannot be compared."""
-
-    exit_code = 2
 
 
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
@@ -57,25 +51,37 @@ def diff(
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
     """
-    settings = chosen_settings(load(), step, views, include, None)
-    if (new is None) != bool(revisions) or len(revisions) > 2:
-        raise UsageError("Give two files, or one file and --rev once or twice.")
-    named = format_ or (output.suffix.lstrip(".").lower() if output is not None else "text")
-    chosen = {"txt": "text"}.get(named, named)
-    if chosen not in FORMATS:
-        raise UsageError(f"The name {output} does not say the format: end it in .txt, .json, .svg, .png or .dot.")
-    pairs = [(old, None), (new or old, None)] if not revisions else [(old, rev) for rev in (*revisions, None)[:2]]
-    one, other = (_open(name, rev, settings) for name, rev in pairs)
-    held = [part for part in one.holds if part in other.holds]
-    found = compare(replace(one, holds=tuple(held)), replace(other, holds=tuple(held)), settings.tolerance)
-    _show(found, chosen, output, f"{one.name} - {other.name}")
+    with as_trouble():
+        settings = chosen_settings(load(), step, views, include, None)
+        format_ = _format(format_, output)
+        one, other = (_open(name, revision, settings, step) for name, revision in _sides(old, new, revisions))
+        held = tuple(part for part in one.holds if part in other.holds)
+        found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
+        _show(found, format_, output, f"{one.name} - {other.name}")
     ctx.exit(1 if found else 0)
 
 
-def _open(name: str, revision: str | None, settings: Settings) -> Snapshot:
-    from autograph_cli.graph.snapshot_reader import SnapshotError
-    from autograph_cli.record.store import StoreError
-    from autograph_cli.record.store import load as load_trace
+def _sides(old: str, new: str | None, revisions: tuple[str, ...]) -> list[tuple[str, str | None]]:
+    """Two files, or one at two revisions; None stands for how it is now."""
+    if (new is None) != bool(revisions) or len(revisions) > 2:
+        raise UsageError("Give two files, or one file and --rev once or twice.")
+    if new is not None:
+        return [(old, None), (new, None)]
+    return [(old, revision) for revision in (*revisions, None)[:2]]
+
+
+def _format(format_: str | None, output: Path | None) -> str:
+    if format_ is not None or output is None:
+        return format_ or "text"
+    named = output.suffix.lstrip(".").lower()
+    found = {"txt": "text"}.get(named, named)
+    if found not in FORMATS:
+        raise UsageError(f"The name {output} does not say the format: end it in .txt, .json, .svg, .png or .dot.")
+    return found
+
+
+def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
+    from autograph_cli.record import store
     from autograph_cli.testing import files, scripts
 
     if not name.endswith(SCRIPTS):
@@ -83,15 +89,14 @@ def _open(name: str, revision: str | None, settings: Settings) -> Snapshot:
             raise UsageError(f"--rev is for scripts, and {name} is none.")
         if name.endswith(files.SUFFIX):
             return files.load(Path(name))
-        try:
-            trace = load_trace(Path(name))
-        except StoreError as error:
-            raise SnapshotError(str(error)) from None
-        sections: tuple[Section, ...] = scripts.trace_sections(trace, settings.views)
+        trace = store.load(Path(name))
+        if step is not None:
+            trace = replace(trace, steps=(choose(trace, step),))
+        sections = scripts.trace_sections(trace, settings.views)
         held = tuple(part for part in settings.include if part not in ("values", "formulas"))
         return Snapshot(trace.script, sections, held, trace.total_steps)
     if not Path(name).is_file() and revision is None:
-        raise DiffError(f"There is no file {name}.")
+        raise Trouble(f"There is no file {name}.")
     if revision is None:
         return scripts.take(Path(name), settings)
     with _checked_out(Path(name), revision) as script:
@@ -105,7 +110,7 @@ def _checked_out(script: Path, revision: str) -> Iterator[Path]:
     root = Path(_git(here, "rev-parse", "--show-toplevel").decode().strip())
     inner = script.resolve().relative_to(root.resolve())
     if revision.startswith("-"):
-        raise DiffError(f"{revision} is no revision.")
+        raise Trouble(f"{revision} is no revision.")
     _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
     with tempfile.TemporaryDirectory(prefix="autograph-") as place:
         with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
@@ -117,10 +122,10 @@ def _git(folder: Path, *arguments: str) -> bytes:
     try:
         done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
     except OSError as error:
-        raise DiffError(f"git cannot be run: {error.strerror or error}.") from None
+        raise Trouble(f"git cannot be run: {error.strerror or error}.") from None
     if done.returncode:
         told = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise DiffError(f"git {arguments[0]}: {told[-1]}")
+        raise Trouble(f"git {arguments[0]}: {told[-1]}")
     return done.stdout
 
 
@@ -148,6 +153,6 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
     from autograph_cli.export.comparison import render_diff
 
     if not found.graphs:
-        raise DiffError("There is nothing to draw: the graphs are the same.")
+        raise Trouble("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]
     return render_diff(first, format=format_, title=f"{title}, {name}")

@@ -16,8 +16,8 @@ READABLE = 200
 """Boxes that a person still finds the way among."""
 VIEWS = ("forward", "backward", "double-backward")
 SUFFIXES = {
-    "svg": ".svg", "png": ".png", "pdf": ".pdf", "dot": ".dot", "mermaid": ".mmd", "graphml": ".graphml",
-    "text": ".txt", "json": ".json",
+    "svg": ".svg", "png": ".png", "pdf": ".pdf", "html": ".html", "dot": ".dot", "mermaid": ".mmd",
+    "graphml": ".graphml", "text": ".txt", "json": ".json",
 }  # fmt: skip
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
@@ -32,6 +32,7 @@ class Drawing:
     order: int
     part: Slice
     max_nodes: int | None
+    roll: bool | None
     engine: str | None
     title: str
 
@@ -41,7 +42,7 @@ class Drawing:
 
         return export.render(
             self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, part=self.part,
-            max_nodes=self.max_nodes, engine=self.engine, title=self.title,
+            max_nodes=self.max_nodes, roll=self.roll, engine=self.engine, title=self.title,
         )  # fmt: skip
 
 
@@ -56,7 +57,8 @@ class Drawing:
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
 @click.option("--max-nodes", type=click.IntRange(0), default=READABLE, show_default=True,
-              help="Above this many, chains are folded to one box each in a picture; 0 folds nothing.")
+              help="Above this many, loops are rolled and chains folded in a picture; 0 leaves all open.")
+@click.option("--roll/--no-roll", default=None, help="Draw one turn of each loop; unless told, in a big graph.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
@@ -64,7 +66,7 @@ class Drawing:
 def render(
     ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
     order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
-    max_nodes: int, engine: str | None, part: Slice,
+    max_nodes: int, roll: bool | None, engine: str | None, part: Slice,
 ) -> None:  # fmt: skip
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -86,7 +88,7 @@ def render(
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
-        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, engine,
+        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, roll, engine,
         opened.trace.script,
     )  # fmt: skip
     draw(drawing, views, place, opened)

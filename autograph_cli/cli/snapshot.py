@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autograph_cli.cli.options import StepsType, UsageError
+from autograph_cli.cli.trouble import as_trouble
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
@@ -55,24 +56,23 @@ def snapshot(
       autograph snapshot --check -j 4 samples/   in CI
       autograph snapshot --update expr.py        accept the change
     """
+    from autograph_cli.record.store import write
     from autograph_cli.testing import reports, scripts
 
-    settings = chosen_settings(load(), steps, views, include, tolerance)
-    found = scripts.find(files, settings, known=known)
     console = make_console()
     results: list[Result] = []
-    with _progress(len(found)) as advance:
-        for result in scripts.check(found, settings, mode or "write", jobs):
-            _tell(console, result)
-            results.append(result)
-            advance()
-    if junit is not None:
-        from autograph_cli.record.store import write
-
-        write(junit, reports.junit(results))
-    if github:
-        for line in reports.github(results):
-            click.echo(line)
+    with as_trouble():
+        settings = chosen_settings(load(), steps, views, include, tolerance)
+        found = scripts.find(files, settings, known=known)
+        with _progress(len(found)) as advance:
+            for result in scripts.check(found, settings, mode or "write", jobs):
+                _tell(console, result)
+                results.append(result)
+                advance()
+        if junit is not None:
+            write(junit, reports.junit(results))
+    for line in reports.github(results) if github else ():
+        click.echo(line)
     _sum_up(console, results)
     ctx.exit(max((result.outcome.exit_code for result in results), default=0))
 

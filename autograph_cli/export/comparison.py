@@ -167,7 +167,7 @@ class _Union:
         return {number: (_find(top, number), level[number]) for number in range(len(top)) if number not in near}
 
     def _levels(self, near: set[int]) -> list[int]:
-        """For each node a number rising along the edges, by one where one of these nodes or another order is met."""
+        """For each node a number that rises along the edges, by one after what is `near` and into another order."""
         following: dict[int, list[int]] = defaultdict(list)
         waiting = [0] * len(self.nodes)
         for tail, head in self.edges:

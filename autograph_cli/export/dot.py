@@ -60,7 +60,9 @@ def to_dot(
         attributes = {"id": f"e{number}"}
         if labels and arrow.label:
             attributes["label"] = label_of(f" {arrow.label} ")
-        if arrow.dashed:
+        if arrow.back:
+            attributes |= {"style": "dotted", "constraint": "false"}
+        elif arrow.dashed:
             attributes |= {"style": "dashed"}
         elif scene.bands:
             attributes["weight"] = "4"

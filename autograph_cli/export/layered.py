@@ -30,12 +30,13 @@ def place(scene: Scene) -> Placed:
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
     count = len(scene.boxes)
     band = [box.band for box in scene.boxes] if scene.bands else [0] * count
-    web = weave(count, edges, rows_of(count, edges, band, root_below=scene.data))
+    onward = [edge for edge, arrow in zip(edges, scene.arrows, strict=True) if not arrow.back]
+    web = weave(count, edges, rows_of(count, onward, band, root_below=scene.data))
     sizes = [size_of(box) for box in scene.boxes]
-    x = across(web, _widths(scene, web, sizes), count, root_below=scene.data)
+    widths = _widths(scene, web, sizes)
+    x = across(web, widths, count, root_below=scene.data)
     rows, bounds = _rows(web, x, sizes, band)
-    left = min(x[number] - sizes[number][0] / 2 for number in range(count))
-    left = min([left, *(x[point] - 4 for point in range(count, len(x)))])
+    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     shift = EDGE_OF_PAPER + (PAD if scene.bands else 0) - left
     x = [value + shift for value in x]
     places = tuple(

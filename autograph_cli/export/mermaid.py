@@ -54,7 +54,7 @@ def _box(box: Box) -> str:
 
 
 def _arrow(arrow: Arrow) -> str:
-    line = "-.->" if arrow.dashed else "-->"
+    line = "-.->" if arrow.dashed or arrow.back else "-->"
     label = f'|"{_escaped(arrow.label)}"|' if arrow.label else ""
     return f"  {arrow.tail} {line}{label} {arrow.head}"
 

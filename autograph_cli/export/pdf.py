@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.placed import Line, Place, Placed, Point, fill_of, ground, head, outline
+from autograph_cli.export.placed import Line, Place, Placed, Point, dashes, fill_of, ground, head, outline
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.style import (
     BAND,
@@ -67,7 +67,7 @@ def _draw(page: _Page, placed: Placed) -> None:
                        lane.bottom - lane.top)  # fmt: skip
         page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
-        page.arrow(line, arrow.dashed)
+        page.arrow(line, dashes(arrow))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         if arrow.label and line.label:
             (x, y), width = line.label, label_width(arrow.label)
@@ -136,13 +136,13 @@ class _Page:
             way += f" {self.at(start)} l {self.at(*curve)} c"
         return way
 
-    def arrow(self, line: Line, dashed: bool) -> None:
+    def arrow(self, line: Line, dash: str) -> None:
         tip, *back = head(line)
         way = f"{self.at(line.start)} m"
         for number, stroke in enumerate(line.strokes, 1):
             points = (*stroke[:-1], (tip[0], back[0][1])) if number == len(line.strokes) else stroke
             way += f" {self.at(*points)} {'c' if len(points) == 3 else 'l'}"
-        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{'5 3' if dashed else ''}] 0 d {way} S")
+        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{dash}] 0 d {way} S")
         self.lines.append(f"{self.polygon((tip, *back))} h f")
 
     def words(self, text: str, at: Point, size: float, ink: str, *, centred: bool = False) -> None:

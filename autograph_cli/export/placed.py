@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph_cli.export.scene import Band, Scene
+from autograph_cli.export.scene import Arrow, Band, Scene
 from autograph_cli.export.style import BANDS, SLANT, Style
 
 HEAD, _TIP = 8.0, 3.2
@@ -98,6 +98,11 @@ def outline(style: Style, place: Place) -> tuple[Point, ...]:
     top, bottom = place.y - place.height / 2, place.y + place.height / 2
     lean = SLANT if style == "input" else 0.0
     return (left + lean, top), (right, top), (right - lean, bottom), (left, bottom)
+
+
+def dashes(arrow: Arrow) -> str:
+    """The lengths of an arrow's dashes and gaps; empty for a solid one."""
+    return "1.5 3" if arrow.back else "5 3" if arrow.dashed else ""
 
 
 def fill_of(lane: Lane) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphviz
 
 from autograph_cli.export.dot import label_of, node_statement, statement
-from autograph_cli.export.placed import Line, Placed, Point, fill_of, ground, head
+from autograph_cli.export.placed import Line, Placed, Point, dashes, fill_of, ground, head
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -51,7 +51,9 @@ class _Writer:
         for box, place in zip(placed.scene.boxes, placed.places, strict=True):
             node_statement(self.dot, box, False, self.at((place.x, place.y)))
         for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True)):
-            attributes = {"pos": self.spline(line)} | ({"style": "dashed"} if arrow.dashed else {})
+            attributes = {"pos": self.spline(line)}
+            if dashes(arrow):
+                attributes["style"] = "dotted" if arrow.back else "dashed"
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
                 self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=ground(placed, line.label))

@@ -9,11 +9,13 @@ from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.graphml import to_graphml
+from autograph_cli.export.html import to_html
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
+from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
@@ -31,12 +33,16 @@ class Job:
     title: str
     engine: str | None
     max_nodes: int | None = None
+    roll: bool | None = None
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward")
+        many = limit is not None and len(scene.boxes) > limit
+        if many if self.roll is None else self.roll:
+            scene = roll(scene, self.graph)
         return scene if limit is None else fold(scene, limit)
 
     def placed(self) -> Placed:
@@ -88,6 +94,7 @@ FORMATS: dict[str, Format] = {
     "svg": Format(".svg", "image/svg+xml", _svg),
     "png": Format(".png", "image/png", _png),
     "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
+    "html": Format(".html", "text/html", lambda job: to_html(job.placed(), job.graph, job.view).encode()),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
     "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
     "graphml": Format(
@@ -107,13 +114,15 @@ def render(
     order: int = 2,
     part: Slice | None = None,
     max_nodes: int | None = None,
+    roll: bool | None = None,
     engine: str | None = None,
     title: str = "",
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
-    `part` what of the view is shown. A picture of more than `max_nodes` boxes has its chains folded.
+    `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
+    is not enough, its chains folded; `roll` says whether to roll loops in any case, or never.
     Raises `GraphError` for an unknown name, and `ExportError` for all that stands in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
@@ -131,7 +140,7 @@ def render(
     if part:
         whole, shown = len(shown), part.of(shown)
         title = f"{title} · {part.words()} ({len(shown)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(shown, view, title, engine, max_nodes))
+    return FORMATS[format].make(Job(shown, view, title, engine, max_nodes, roll))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

@@ -14,7 +14,7 @@ from autograph_cli.export.style import EDGE, text_width
 
 PORTS, NEXT_PORT = 0.76, 14.0
 """The part of a box's width that arrows end on, and how far apart they like to be."""
-ALONG = (0.5, 0.38, 0.62, 0.28, 0.72)
+ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.9)
 """Where on a short arrow its label may stand, the best first."""
 
 

@@ -47,6 +47,8 @@ class Arrow:
     label: str = ""
     dashed: bool = False
     tooltip: str = ""
+    back: bool = False
+    """Whether it leads against all others, from one turn of a loop into the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ class _Builder:
                 self.rooted.setdefault((root.node, root.nr), []).append(root.name)
         self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
         self.uses = self._uses()
+        self.several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
+        """Nodes of which more than the first output is used, so that arrows tell which."""
         self.band = self._bands()
         self.repeated = self._repeated()
         self.boxes: list[Box] = []
@@ -114,8 +118,9 @@ class _Builder:
             for nr in range(len(node.outputs)):
                 if (node.id, nr) in self.rooted:
                     self._pill(node, nr)
+        tips = {number: self._tooltip(self.graph.nodes[number]) for number in self.repeated}
         for node in self.graph:
-            self._edges(node)
+            self._edges(node, tips)
         bands = sorted({box.band for box in self.boxes})
         styles = {box.style for box in self.boxes}
         words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
@@ -207,7 +212,7 @@ class _Builder:
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
         self.arrows.append(Arrow(tail, head, self._type(node, nr), False, tooltip))
 
-    def _edges(self, node: Node) -> None:
+    def _edges(self, node: Node, tips: dict[int, str]) -> None:
         for place, edge in enumerate(node.args if self.data else node.next):
             if edge is None:
                 continue
@@ -218,7 +223,7 @@ class _Builder:
                 far = f"t{node.id}_{place}"
                 title = short(used.outputs[0].names[0] if used.outputs[0].names else self.names[used.id][0])
                 kind: Style = "leaf" if used.kind == "leaf" else "input"
-                self.boxes.append(Box(far, kind, title, "", self._tooltip(used), self.band[node.id], True))
+                self.boxes.append(Box(far, kind, title, "", tips[used.id], self.band[node.id], True))
                 dashed = False
             label = self._type(used, edge.nr)
             tooltip = f"{self.names[used.id][edge.nr]}: {used.outputs[edge.nr].type}"
@@ -235,7 +240,7 @@ class _Builder:
             text = shape if type_.shape else ""
         else:
             text = visible(str(type_))
-        return f"#{nr} {text}".rstrip() if len(node.outputs) > 1 else text
+        return f"#{nr} {text}".rstrip() if node.id in self.several else text
 
     def _tooltip(self, node: Node) -> str:
         lines = [f"%{node.id} {node.name}"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import replace
 
-from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, fill_of, ground, head, outline
+from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, dashes, fill_of, ground, head, outline
 from autograph_cli.export.routes import label_width
-from autograph_cli.export.scene import Arrow, Box
+from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -26,8 +27,10 @@ from autograph_cli.export.style import (
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
 
 
-def to_svg(placed: Placed) -> str:
+def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
+    if not tooltips:
+        placed = replace(placed, scene=_without_tooltips(placed.scene))
     width, height = _number(placed.width), _number(placed.height)
     scene = placed.scene
     parts = [
@@ -53,6 +56,11 @@ def to_svg(placed: Placed) -> str:
     return "".join([*parts, "</svg>\n"])
 
 
+def _without_tooltips(scene: Scene) -> Scene:
+    boxes = tuple(replace(box, tooltip="") for box in scene.boxes)
+    return replace(scene, boxes=boxes, arrows=tuple(replace(arrow, tooltip="") for arrow in scene.arrows))
+
+
 def path(line: Line, end: Point | None = None) -> str:
     """The way of a line in SVG's words; `end` instead of its last point."""
     strokes = [*line.strokes[:-1], (*line.strokes[-1][:-1], end)] if end else line.strokes
@@ -63,7 +71,7 @@ def path(line: Line, end: Point | None = None) -> str:
 
 def _arrow(key: str, arrow: Arrow, line: Line) -> str:
     tip, *back = head(line)
-    dash = ' stroke-dasharray="5,3"' if arrow.dashed else ""
+    dash = f' stroke-dasharray="{dashes(arrow)}"' if dashes(arrow) else ""
     points = " ".join(map(_point, (tip, *back)))
     neck = tip[0], back[0][1]
     return (

@@ -321,4 +321,7 @@ def results(graph: Graph) -> Graph:
 
 
 def _operation(old: Node, new: Node) -> bool:
-    return old.name != new.name or (bool(old.op and new.op) and old.op != new.op)
+    """Whether two nodes are of different operations; a text without gradients does not name the grad_fn."""
+    if old.op and new.op and old.op != new.op:
+        return True
+    return bool(old.next and new.next) and old.name != new.name

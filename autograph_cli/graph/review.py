@@ -43,6 +43,8 @@ class _Review:
 
     def sentences(self) -> Iterator[str]:
         yield from self._gradients()
+        for entry in self.diff.passes:
+            yield from self._pass(entry)
         for change in self.diff.changed:
             if not change.follows:
                 yield from self._change(change)
@@ -51,8 +53,6 @@ class _Review:
             yield f"{follow} more output{'s' * (follow > 1)} change{'s' * (follow == 1)} type with that"
         yield from self._listed(self.old, self.diff.removed, self.image, "lost")
         yield from self._listed(self.new, self.diff.added, self.origin, "gained")
-        for entry in self.diff.passes:
-            yield from self._pass(entry)
 
     def roots(self) -> Iterator[str]:
         """What is asked for differs; worth a sentence where nothing else does."""
@@ -91,6 +91,16 @@ class _Review:
         name = self.name(graph, edge)
         node = graph[edge.node]
         return name if node.kind != "operation" else f"{name}{self.place(node)}"
+
+    def module(self, graph: Graph, node: Node) -> str:
+        """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
+        if node.module or node.order:
+            return node.module
+        names = (
+            name for edge in (node.args or node.next) if edge is not None and graph[edge.node].kind == "leaf"
+            for name in graph[edge.node].outputs[0].names
+        )  # fmt: skip
+        return next((name.rpartition(".")[0] for name in names if name.endswith((".weight", ".bias"))), "")
 
     def operation(self, node: Node) -> str:
         module = f"`{visible(node.module)}` " if node.module else ""
@@ -134,8 +144,8 @@ class _Review:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if new.kind != "operation":
             what = f"{new.kind} {self._leaf(self.new, new.id)}"
-        elif new.module:
-            what = f"`{visible(new.module)}`{self.place(new)} output"
+        elif module := self.module(self.new, new):
+            what = f"`{visible(module)}`{self.place(new)} output"
         else:
             named = any(output.names for output in new.outputs)
             word = f" (`{self.word(new)}`)" if named else ""
@@ -245,18 +255,16 @@ class _Review:
     def _alone(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
         """Leaves and inputs that no sentence accounts for: those that only matched nodes use, or none."""
         missing = set(numbers)
+        changed = {change.new if graph is self.new else change.old for change in self.diff.changed}
         used = {
             edge.node for node in graph for edge in (*node.args, *node.next)
-            if edge is not None and (node.id in missing or self._is_changed(graph, node.id))
+            if edge is not None and (node.id in missing or node.id in changed)
         }  # fmt: skip
         gradients = _with_gradient(graph)
         for number in numbers:
             node = graph[number]
             if node.kind != "operation" and number not in used and number not in gradients:
                 yield f"{node.kind} {self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
-
-    def _is_changed(self, graph: Graph, number: int) -> bool:
-        return any((change.new if graph is self.new else change.old) == number for change in self.diff.changed)
 
     # -- backward calls
 
@@ -269,16 +277,17 @@ class _Review:
             told = self._call(self.new, change.new)
             old, new = self.old.passes[change.old], self.new.passes[change.new]
             if "roots" in change.aspects:
-                before = ", ".join(self.name(self.old, edge) for edge in old.roots)
-                yield f"{told} started from {before} before"
+                roots = ", ".join(self.name(self.old, edge) for edge in old.roots)
+                yield f"{told} started from {roots} before"
             if "order" in change.aspects:
                 yield f"{told} is of order {new.order}, not {old.order}"
             if "create_graph" in change.aspects:
                 how = "now keeps" if new.create_graph else "no longer keeps"
                 yield f"{told} {how} a graph of its own (create_graph)"
             if "gradients" in change.aspects and _with_gradient(self.old) == self._images():
-                gone = [leaf for leaf in reached(self.old, old) if self.image.get(leaf) not in reached(self.new, new)]
-                came = [leaf for leaf in reached(self.new, new) if self.origin.get(leaf) not in reached(self.old, old)]
+                before, after = set(reached(self.old, old)), set(reached(self.new, new))
+                gone = [leaf for leaf in sorted(before) if self.image.get(leaf) not in after]
+                came = [leaf for leaf in sorted(after) if self.origin.get(leaf) not in before]
                 if gone:
                     yield f"{told} no longer goes to {_and([self._leaf(self.old, leaf) for leaf in gone])}"
                 if came:

@@ -54,14 +54,10 @@ class Snapshot:
         lines = [f"{FORMAT} {VERSION}: {visible(self.name)}", f"holds {', '.join(self.holds) or 'structure'}"]
         if self.steps is not None:
             lines.append(f"steps {self.steps}")
-        written: dict[tuple[str, ...], str] = {}
-        for section in self.sections:
-            body = tuple(_body(section.graph, self.holds))
-            if body and body in written:
-                lines += ["", f"[{section.title}] as [{written[body]}]"]
-                continue
-            written[body] = section.title
-            lines += ["", f"[{section.title}]", *body]
+        for place, section in enumerate(self.sections):
+            like = next((one for one in self.sections[:place] if _alike(one.graph, section.graph, self.holds)), None)
+            lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
+            lines += _body(section.graph, self.holds) if like is None else []
         for extra in EXTRAS:
             if extra in self.holds:
                 lines += ["", f"[{extra}]", *(f"  {visible(line)}" for line in getattr(self, extra))]
@@ -122,6 +118,10 @@ def _pairs(old: list[str], new: list[str]) -> dict[str, str]:
     left, right = ([title for title in titles if title not in pairs] for titles in (old, new))
     views = [[title.partition(", ")[2] for title in titles] for titles in (left, right)]
     return pairs | (dict(zip(left, right, strict=True)) if views[0] == views[1] else {})
+
+
+def _alike(one: Graph, other: Graph, holds: Sequence[str]) -> bool:
+    return len(one) == len(other) > 0 and not diff(one, other, holds)
 
 
 def _body(graph: Graph, holds: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +99,8 @@ class Recorder:
         try:
             for value in scope.values():
                 if isinstance(value, Tensor):
-                    value.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
+                    with contextlib.suppress(RuntimeError):
+                        value.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
         finally:
             S.observer = before
         variables = names.scan(self.tape, [scope])

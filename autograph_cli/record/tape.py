@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
-from autograph_cli.torch._core.general import _numbers
+from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
 from autograph_cli.torch._core.tensor import Tensor
@@ -246,7 +244,7 @@ class Tape:
     def take(self, tensor: Tensor, args: list[Output]) -> None:
         """Add the output that `tensor` is to `args`; numbers that the engine wrapped are no tensors of the script."""
         output = self.output(tensor)
-        if output is None and not _is_number(tensor):
+        if output is None and not is_wrapped_number(tensor):
             output = self.input(tensor)
         if output is not None:
             args.append(output)
@@ -432,14 +430,3 @@ def _add(names: dict[tuple[int, int], list[str]], place: tuple[int, int], name: 
     known = names.setdefault(place, [])
     if name not in known:
         known.append(name)
-
-
-def _is_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return False
-    number = raw.item()
-    return any(
-        _numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex)
-    )

@@ -51,7 +51,7 @@ def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERA
     """Compare a new snapshot with the file, and write it where the mode says so.
 
     `write` and `check` leave a file that differs as it is, and write one that is missing (`check` not in CI, where that
-    is a failure); `update` writes what differs, and replaces a file that is damaged.
+    is a failure); `update` writes what differs, if only in names, and replaces a file that is damaged.
     """
     if not path.exists():
         if mode == "check" and in_ci():
@@ -63,9 +63,9 @@ def settle(path: Path, snapshot: Snapshot, mode: Mode, tolerance: float = TOLERA
         if mode != "update" or "newer autograph" in str(error):
             return Outcome(path, "failed", error=str(error))
         return _write(path, snapshot, "updated")
-    if not diff:
-        return Outcome(path, "same", diff)
-    return _write(path, snapshot, "updated", diff) if mode == "update" else Outcome(path, "different", diff)
+    if mode == "update" and (diff or path.read_text("utf-8") != snapshot.to_text()):
+        return _write(path, snapshot, "updated", diff)
+    return Outcome(path, "different" if diff else "same", diff)
 
 
 def _write(path: Path, snapshot: Snapshot, status: Status, diff: SnapshotDiff | None = None) -> Outcome:

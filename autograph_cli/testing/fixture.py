@@ -13,6 +13,8 @@ from autograph_cli.record.capture import capture, capture_derivatives
 from autograph_cli.testing import settings as project
 from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
 
+FEW = 4
+"""So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
 View = Literal["graph", "forward", "backward", "double_backward"]
 _CUTS: dict[str, Callable[[Graph], Graph]] = {
     "graph": lambda graph: graph,
@@ -31,10 +33,11 @@ class GraphSnapshot:
 
     def __init__(
         self, folder: Path, base: str, *, update: bool, note: Callable[[Path, str], None],
-        temporary: Callable[[], Path], root: Path, view: View = "graph", counts: Counter[str] | None = None,
+        temporary: Callable[[], Path], root: Path, show: Callable[[str], None], view: View = "graph",
+        counts: Counter[str] | None = None,
     ) -> None:  # fmt: skip
         self.folder, self.base, self.update, self.view = folder, base, update, view
-        self._note, self._temporary, self._root = note, temporary, root
+        self._note, self._temporary, self._root, self._show = note, temporary, root, show
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._settings = project.load(root)
         self.outcome: Outcome | None = None
@@ -87,7 +90,7 @@ class GraphSnapshot:
     def _with(self, base: str, view: View) -> GraphSnapshot:
         return GraphSnapshot(
             self.folder, base, update=self.update, note=self._note, temporary=self._temporary, root=self._root,
-            view=view, counts=self._counts,
+            show=self._show, view=view, counts=self._counts,
         )  # fmt: skip
 
     def _graph(self, value: Any) -> Graph:
@@ -104,11 +107,13 @@ class GraphSnapshot:
         path = outcome.path.relative_to(self._root) if outcome.path.is_relative_to(self._root) else outcome.path
         if not outcome.diff:
             return [f"graph_snapshot: {outcome.error}"]
-        lines = [f"the graph differs from {path}", *(f"  {sentence}" for sentence in outcome.diff.sentences), ""]
-        lines += [*outcome.diff.to_text().splitlines(), "", "accept with: pytest --graph-update"]
-        with contextlib.suppress(ImportError, OSError, ValueError):
-            lines.append(f"side by side: {self._picture(outcome.path, graph)}")
-        return lines
+        told = outcome.diff.sentences
+        after = ["accept with: pytest --graph-update"]
+        with contextlib.suppress(OSError, ValueError):
+            after.append(f"side by side: {self._picture(outcome.path, graph)}")
+        self._show("\n".join([*told, "", outcome.diff.to_text(), *after]))
+        more = [f"  and {len(told) - FEW} more"] if len(told) > FEW else []
+        return [f"the graph differs from {path}", *(f"  {sentence}" for sentence in told[:FEW]), *more]
 
     def _picture(self, path: Path, graph: Graph) -> Path:
         from autograph_cli.export.comparison import side_by_side

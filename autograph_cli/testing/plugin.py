@@ -42,6 +42,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
     return GraphSnapshot(
         folder_of(request.node.path), base_of(request.node), update=request.config.getoption("graph_update"),
         note=session.note, temporary=lambda: request.getfixturevalue("tmp_path"), root=request.config.rootpath,
+        show=lambda text: request.node.add_report_section("call", "graph snapshot", text),
     )  # fmt: skip
 
 
@@ -135,6 +136,8 @@ class Snapshots:
             f"{found} {word}" for status, word in (("written", "written"), ("updated", "updated"))
             if (found := sum(value == status for value in self.statuses.values()))
         ]  # fmt: skip
+        if hasattr(self.config, "workerinput"):  # a worker does not know what the others used
+            return
         unused = sorted(self.unused())
         if not counts and not unused:
             return

@@ -83,9 +83,10 @@ def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
     return Settings(folder, **found)
 
 
-def parts(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def parts(names: Any) -> tuple[str, ...]:
     """What a snapshot holds, in one order; raises `ValueError` for an unknown part."""
-    return tuple(part for part in HOLDS if part in _chosen(HOLDS)(list(names)))
+    chosen = _chosen(HOLDS)(names)
+    return tuple(part for part in HOLDS if part in chosen)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -43,9 +43,10 @@ _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "lu", "norms", "classification", "sampling", "embedding", "dropout", "attention", "complexes",
-    "copies", "random", "recurrent", "weights", "protocols", "operators", "special", "fft", "products", "einsum",
-    "cdist", "reflectors", "spectra", "symmetric",
+    "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
+    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
+    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
+    "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -65,6 +66,7 @@ from . import (
     linalg,
     masked,
     nn,
+    ops,
     optim,
     random,
     serialization,
@@ -105,7 +107,15 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
+_AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+"""Parts of the namespace that are imported when a script asks for them."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _AT_NEED:
+        return importlib.import_module(f".{name}", __name__)
+    if name == "compile":
+        return importlib.import_module(".compiler", __name__).compile
     raise builtins.AttributeError(
         f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
     )

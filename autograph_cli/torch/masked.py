@@ -13,7 +13,6 @@ from typing import Any
 from ._core import dtypes
 from ._core.registry import functions as torch
 from ._core.tensor import Tensor, make
-from .nn import functional
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
@@ -170,7 +169,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def logsumexp(input: Tensor, dim: Any, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of the exponentials of what the mask keeps."""
     made: Tensor = torch["logsumexp"](_kept("amax", input, mask), _dims(dim, input.ndim), keepdim)
     return made.to(input.dtype if dtype is None else dtype)
@@ -228,19 +227,20 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
 # ---------------------------------------------------------------- normalizations
 
 
-def _normalizer(kind: str, name: str) -> Callable[..., Tensor]:
+def _normalizer(kind: str, name: str, negative: bool = False) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
         wanted = input.dtype if dtype is None else dtype
-        made: Tensor = getattr(functional, name)(_kept(kind, input, mask), _dims(dim, input.ndim)[0], dtype=wanted)
+        kept = _kept(kind, input, mask)
+        made: Tensor = torch[name](torch["neg"](kept) if negative else kept, _dims(dim, input.ndim)[0], dtype=wanted)
         return made
 
     run.__name__ = run.__qualname__ = name
-    run.__doc__ = f"`{name}` of what the mask keeps; the rest gets no share."
+    run.__doc__ = f"`{name}` of {'minus ' if negative else ''}what the mask keeps; the rest gets no share."
     return run
 
 
 softmax, log_softmax = _normalizer("amax", "softmax"), _normalizer("amax", "log_softmax")
-softmin = _normalizer("amin", "softmin")
+softmin = _normalizer("amin", "softmax", negative=True)
 
 
 def normalize(input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:

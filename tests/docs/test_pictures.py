@@ -22,7 +22,18 @@ def test_committed_pictures_are_up_to_date(script: str) -> None:
         assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/pictures.md"])
+@pytest.mark.parametrize("script", make_pictures.GALLERY)
+def test_the_gallery_is_up_to_date(script: str) -> None:
+    for name, content in make_pictures.gallery(script):
+        committed = (make_pictures.GALLERY_FOLDER / name).read_bytes()
+        assert committed == content, f"docs/gallery/{name} is out of date: run `make gallery`"
+
+
+def test_the_page_of_the_gallery_is_up_to_date() -> None:
+    assert make_pictures.GALLERY_PAGE.read_text("utf-8") == make_pictures.gallery_page()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/pictures.md", "docs/gallery.md"])
 def test_pages_show_pictures_that_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     shown = re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", text)

@@ -108,7 +108,7 @@ def test_odd_names_are_read_back_from_the_dot() -> None:
     assert {'a"b', r"line\nbreak", "<script>alert(1)</script>", "权重", "&amp;", "end\\"} <= set(texts(done.stdout))
 
 
-@pytest.mark.parametrize("length", [1, 2, 40, 3_000])
+@pytest.mark.parametrize("length", [1, 2, 40, 1_000])
 def test_every_size_of_graph_is_drawn(length: int) -> None:
     assert texts(render(chain(length), "backward")).count("MulBackward0") == length - 1
 
@@ -156,7 +156,7 @@ def test_a_png_does_not_drop_characters() -> None:
     ("options", "sentence"),
     [
         ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
-        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, dot, mermaid, graphml, text, json"),
+        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, json"),
         ({"engine": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
         ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
     ],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, general
-from .node import AccumulateGrad, Edge, Extra, Node, edge_of, extra_of, shape_dtype
+from . import dtypes, general, hooking
+from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
+from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
 from .operation import operations
 from .size import Size
 from .state import BackwardCall, L, S
@@ -69,9 +69,14 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True is not available in autograph's engine yet")
     roots, targets = _sequence(outputs), _sequence(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    wrong = next((x for x in targets if not isinstance(x, (Tensor, GradientEdge))), None)
+    if wrong is not None:
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(wrong).__name__}")
+    if is_grads_batched:
+        return _grad_batched(roots, targets, _gradients(grad_outputs, len(roots)), retain_graph, create_graph, allow_unused, materialize_grads)
     keep = create_graph if retain_graph is None else retain_graph
     grads = _root_gradients(roots, _gradients(grad_outputs, len(roots)), "grad_outputs")
     found = run(BackwardCall("grad", roots, targets, keep, create_graph), grads)
@@ -79,6 +84,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if g is not None:
             continue
         if materialize_grads:
+            if not isinstance(target, Tensor):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             found[i] = make(np.zeros(target._raw.shape, target._raw.dtype)[()])
         elif not allow_unused:
             raise RuntimeError(
@@ -88,10 +95,56 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     return tuple(found)
 
 
+def _grad_batched(roots: list[Any], targets: list[Any], grads: list[Any], retain_graph: bool | None, create_graph: bool,
+                  allow_unused: bool | None, materialize_grads: bool) -> tuple[Any, ...]:  # fmt: skip
+    """A `grad` call for each row of the gradients; the rows of results are stacked."""
+    rows = _rows(roots, grads)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = [
+        grad(roots, targets, row, keep or i < len(rows) - 1, create_graph, True, allow_unused, False, materialize_grads)
+        for i, row in enumerate(rows)
+    ]
+    return tuple(None if column[0] is None else _stacked(list(column)) for column in zip(*found, strict=True))
+
+
+def _rows(roots: list[Any], grads: list[Any]) -> list[list[Any]]:
+    sizes = []
+    for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
+        edge = _root_edge(root)
+        if g is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        shape = _root_type(root, edge)[0] if edge is not None else g._raw.shape[1:]
+        if g._raw.shape[1:] != shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                f"the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}. If you only want "
+                "some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+        sizes.append(g._raw.shape[0])
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
+    return [[g[k] for g in grads] for k in range(sizes[0] if sizes else 0)]
+
+
+def _stacked(column: list[Any]) -> Any:
+    return operations.stack(column, 0)
+
+
 def _sequence(x: Any) -> list[Any]:
     if isinstance(x, (Tensor, GradientEdge)):
         return [x]
     return list(x)
+
+
+def _root_edge(root: Any) -> Edge | None:
+    if isinstance(root, GradientEdge):
+        return root.node, root.output_nr
+    if not isinstance(root, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return edge_of(root)
 
 
 def _gradients(given: Any, count: int) -> list[Any]:
@@ -135,14 +188,10 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
     return made
 
 
-def _root_edge(root: Any) -> Edge | None:
-    return (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
-
-
 def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
     if isinstance(root, Tensor):
         return root._raw.shape, root._raw.dtype
-    return shape_dtype(_like_at(edge))
+    return shape_dtype(like_at(edge))
 
 
 # ---------------------------------------------------------------- one call
@@ -195,16 +244,15 @@ class Pass:
     def _prepare_captures(self) -> None:
         for place, target in enumerate(self.call.inputs):
             edge = _root_edge(target)
+            if edge is None and isinstance(target, Tensor) and target.requires_grad:
+                continue  # a view without a history
+            if edge is None and self.call.kind == "backward":
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             if edge is None:
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             if self.call.kind == "backward" and edge[0].__class__ is not AccumulateGrad:
-                self._check_retained(target)
+                target.retain_grad()
             self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
-
-    def _check_retained(self, target: Any) -> None:
-        if isinstance(target, Tensor) and not target.retains_grad:
-            target.retain_grad()
-            target.meta().retains = False
 
     def _collect(self, edges: list[Edge]) -> list[Node]:
         """Every node that can be reached, highest sequence number first; leaves are counted apart."""
@@ -249,8 +297,10 @@ class Pass:
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
-                g = self._capture(node, g) if node in captures else None
-                if not self._leads_on(node):
+                leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
+                if node in captures:
+                    g = self._capture(node, g, leads_on)
+                if not leads_on:
                     continue
             if g is None and not node._takes_none:
                 if leaves:
@@ -279,7 +329,7 @@ class Pass:
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
                         except Misfit as misfit:
-                            raise _invalid(node, grads, misfit) from None
+                            raise invalid(node, grads, misfit) from None
                 if target._multiple:
                     self._deliver(target, edge[1], g)
                     continue
@@ -349,20 +399,23 @@ class Pass:
             for place in self.captures[leaf][0]:
                 self.found[place] = g
             return
+        if variable._edge is not LEAF:
+            if variable.requires_grad:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            return
         if not self.recorded:
             g = fit(g, leaf._like)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
-            g = self._unwrap(_pre_hooks(extra, [self._wrap(g)])[0])
+            g = self._unwrap(hooking.pre_hooks(extra, [self._wrap(g)])[0])
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
             accumulate(variable, g)
         if meta is not None and meta.post_hooks:
-            for hook in list(meta.post_hooks.values()):
-                hook(variable)
+            hooking.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
-            _post_hooks(extra, (), (self._wrap(g),))
+            hooking.post_hooks(extra, (), (self._wrap(g),))
 
     # -- the careful way
 
@@ -375,6 +428,7 @@ class Pass:
         run: Any = node._run_recorded if self.recorded else node._run_raw
         f = operations if self.recorded else general.kernels()
         if self.only is not None and node._operation is not None:
+            check_versions(node)
             # A gradient that leads to none of the inputs is not computed.
             grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
         else:
@@ -386,24 +440,20 @@ class Pass:
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
-                None if g is None or e is None else fitting(g, _like_at(e)) for e, g in zip(node._edges, grads, strict=False)
+                None if g is None or e is None else fitting(g, like_at(e)) for e, g in zip(node._edges, grads, strict=False)
             ]
         except Misfit as misfit:
-            raise _invalid(node, grads, misfit) from None
+            raise invalid(node, grads, misfit) from None
 
-    def _capture(self, node: Node, g: Any) -> Any:
-        """Keep the gradient of an input that is no leaf; tensor hooks come first."""
-        if g is not None and node._extra is not None and node._extra.runs_something:
+    def _capture(self, node: Node, g: Any, leads_on: bool) -> Any:
+        """Keep the gradient of an input that is no leaf; as in PyTorch, before its hooks if the node runs as well."""
+        if not leads_on and g is not None and node._extra is not None and node._extra.runs_something:
             g = self._before(node, node._extra, g, only_tensor_hooks=True)
         if self.call.kind == "grad":
             for number, places in self.captures[node].items():
                 value = g[number] if g is not None and node._multiple else g
                 for place in places:
                     self.found[place] = value
-        elif g is not None:
-            for number, places in self.captures[node].items():
-                for place in places:
-                    _set_grad(self.call.inputs[place], self._wrap(g[number] if node._multiple else g))
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
@@ -414,57 +464,24 @@ class Pass:
         for number, reference in (extra.retained or {}).items():
             tensor = reference()
             if tensor is not None and grads[number] is not None:
-                _set_grad(tensor, self._wrap(grads[number]))
+                retain(tensor, self._wrap(grads[number]))
         if extra.pre_hooks and not only_tensor_hooks:
-            grads = [self._unwrap(t) for t in _pre_hooks(extra, [self._wrap(x) for x in grads])]
+            grads = [self._unwrap(t) for t in hooking.pre_hooks(extra, [self._wrap(x) for x in grads])]
         return grads if node._multiple else grads[0]
 
     def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
         outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
-        replaced = _post_hooks(extra, tuple(self._wrap(x) for x in grads), outputs)
+        replaced = hooking.post_hooks(extra, [self._wrap(x) for x in grads], outputs)
         return [self._unwrap(x) for x in replaced]
 
     def _tensor_hooks(self, hooks: dict[int, Any], g: Any) -> Any:
-        for hook in list(hooks.values()):
-            result = hook(self._wrap(g))
-            if result is not None:
-                if not isinstance(result, Tensor):
-                    raise TypeError(f"hook has returned a value of type {type(result).__name__}, expected Tensor")
-                if result._raw.shape != (g._raw if self.recorded else g).shape:
-                    raise RuntimeError("hook has changed the size of value")
-                g = self._unwrap(result)
-        return g
+        return self._unwrap(hooking.tensor_hooks(hooks, self._wrap(g)))
 
     def _wrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else g._raw
-
-
-def _pre_hooks(extra: Extra, grads: Iterable[Any]) -> tuple[Any, ...]:
-    grads = tuple(grads)
-    for hook in list((extra.pre_hooks or {}).values()):
-        result = hook(grads)
-        if result is not None:
-            grads = (result,) if isinstance(result, Tensor) else tuple(result)
-    return grads
-
-
-def _post_hooks(extra: Extra, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    for hook in list((extra.hooks or {}).values()):
-        result = hook(inputs, outputs)
-        if result is not None:
-            inputs = (result,) if isinstance(result, Tensor) else tuple(result)
-    return inputs
-
-
-def _set_grad(tensor: Tensor, g: Tensor) -> None:
-    old = tensor.meta().grad
-    if old is None or tensor.retains_grad:
-        tensor.meta().grad = g
-    else:
-        tensor.meta().grad = old + g
 
 
 def _check_nan(node: Node, grads: Any) -> None:
@@ -486,97 +503,3 @@ def _print_anomaly(node: Node) -> None:
     )
     warnings.warn(text, UserWarning, stacklevel=2)
     extra_of(node)
-
-
-# ---------------------------------------------------------------- gradients that do not fit yet
-
-
-class Misfit(RuntimeError):
-    """The shape of a gradient, and that of the tensor to which it cannot belong."""
-
-
-def _like_at(edge: Edge) -> Any:
-    """What a gradient that goes along `edge` must look like."""
-    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
-
-
-def fit(g: Any, like: Any) -> Any:
-    """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
-    shape, kind = shape_dtype(like)
-    if g.shape != shape:
-        if not _broadcasts(shape, g.shape):
-            raise Misfit(g.shape, shape)
-        g = sum_to(g, shape)
-    if g.dtype != kind:
-        if dtypes.CATEGORY[g.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
-            g = g.real
-        g = g.astype(kind)
-    return g
-
-
-def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a raw array over the dimensions that broadcasting added or stretched."""
-    if not shape:
-        return general.kernels().sum(g)
-    lead = g.ndim - len(shape)
-    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
-    return general.kernels().sum(g, axes, False).reshape(shape)
-
-
-def fit_recorded(g: Tensor, like: Any) -> Tensor:
-    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
-    shape, kind = shape_dtype(like)
-    if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
-        g = operations.real(g)
-    if g._raw.shape != shape:
-        if not _broadcasts(shape, g._raw.shape):
-            raise Misfit(g._raw.shape, shape)
-        g = operations.sum_to_size(g, shape)
-    return operations._to_copy(g, kind) if g._raw.dtype != kind else g
-
-
-def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
-    if len(small) > len(big):
-        return False
-    return all(n in (1, m) for n, m in zip(reversed(small), reversed(big), strict=False))
-
-
-def _invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
-    """PyTorch's sentence for a gradient of the wrong shape, with the number of its edge."""
-    got, wanted = misfit.args
-    shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
-    pairs = enumerate(zip(node._edges, shapes, strict=False))
-    index = next(
-        i for i, (e, shape) in pairs
-        if e is not None and shape == got and not _broadcasts(shape_dtype(_like_at(e))[0], got)
-    )  # fmt: skip
-    return RuntimeError(
-        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
-        f"compatible with {list(wanted)}"
-    )
-
-
-# ---------------------------------------------------------------- .grad
-
-
-def accumulate(variable: Tensor, g: Any) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may hold it)."""
-    meta = variable.meta()
-    have = meta.grad
-    if have is None:
-        meta.grad = make(g if isinstance(g, np.generic) else g.copy())
-        return
-    if isinstance(have._raw, np.generic):
-        have._raw = have._raw + g
-    else:
-        have._raw += g
-    if have._counter is not None:
-        have._counter[0] += 1
-    else:
-        have._counter = [1]
-
-
-def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
-    """Add a recorded gradient to `.grad`, out of place."""
-    meta = variable.meta()
-    meta.grad = g if meta.grad is None else meta.grad + g

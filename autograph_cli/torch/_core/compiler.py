@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import general
-from .node import SavedResult, check_version, edge_of, extra_of, freed, unpack
+from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
-from .views import make_view, materialize
+from .views import make_view, materialize, strides_of
 
 if TYPE_CHECKING:
     from .operation import Derivative, Operation
@@ -24,12 +26,12 @@ def install(op: Operation) -> None:
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
     simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
-    op.function = _evaluate(_forward(op) if simple else _general_forward(op), scope, op.identifier)
+    op.function = _late(lambda: _forward(op) if simple else _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
+    op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
-        op.operator = _evaluate(_forward(op, operator=True), _scope(op), op.identifier)  # type: ignore[attr-defined]
-    bind = f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n"
-    op.bind = _evaluate(bind, scope, op.identifier)  # type: ignore[attr-defined]
+        op.operator = _late(lambda: _forward(op, operator=True), scope, op.identifier)  # type: ignore[attr-defined]
+    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier)  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, f"_run_{world}", _Late(op, world))
@@ -51,7 +53,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
         "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
-        "make_view": make_view, "materialize": materialize, "unpack": unpack, "check_version": check_version,
+        "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
         "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast,
     }  # fmt: skip
@@ -62,6 +64,8 @@ def _scope(op: Operation) -> dict[str, Any]:
 
 def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
+    if tensor._counter is INFERENCE:
+        raise inference_saved()
     if tensor._counter[0]:  # type: ignore[index]
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions
@@ -75,6 +79,24 @@ def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., An
     made.__name__ = made.__qualname__ = name
     return made
 
+
+def _late(source: Callable[[], str], scope: dict[str, Any], name: str) -> Callable[..., Any]:
+    """A function that is compiled when it is first called, and is then as if it had always been: few scripts use most of them."""
+
+    def become() -> Callable[..., Any]:
+        made = _evaluate(source(), {**scope}, name)
+        late.__code__, late.__defaults__, late.__kwdefaults__ = made.__code__, made.__defaults__, made.__kwdefaults__
+        return late
+
+    late = FunctionType(_UNCOMPILED, {**scope, "become": become}, name)
+    return late
+
+
+def _uncompiled(*args: Any, **kwargs: Any) -> Any:
+    return become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+_UNCOMPILED = _uncompiled.__code__
 
 # ---------------------------------------------------------------- forward
 
@@ -94,6 +116,17 @@ def _signature(op: Operation) -> str:
     if not op.view:
         parts += ["out=None"] if starred else ["*", "out=None"]
     return ", ".join(parts)
+
+
+def _shown_signature(op: Operation) -> inspect.Signature:
+    """What `help` shows, before the function is compiled too."""
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    empty = inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(_argument(p), kinds[p.keyword_only], default=empty if p.default is REQUIRED else p.default)
+        for p in op.schema.parameters
+    ]
+    return inspect.Signature(parameters if op.view else [*parameters, inspect.Parameter("out", kinds[1], default=None)])
 
 
 def _arguments(op: Operation) -> str:
@@ -149,13 +182,13 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    if not op.promotes:
+    if len(raws) < 2:
         return [f"    raw = {call}"]
     return [
         "    try:",
         f"        raw = {call}",
         "    except ValueError:",
-        f"        check_broadcast({', '.join(raws)})",
+        f"        check_broadcast({', '.join(raw for raw in raws)})",
         "        raise",
     ]
 
@@ -203,8 +236,9 @@ def _record(op: Operation, every: list[str]) -> list[str]:
             f"        {edge} = edge_of({_argument(parameter)})",
         ]
     none = " and ".join(f"{e} is None" for e in edges)
+    asked = " or ".join(f"{_argument(p)} is not None and {_argument(p)}.requires_grad" for p in op.inputs)
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
-    lines += [f"    if {none}:", "        made._edge = None", f"        {hang}", "        return made"]
+    lines += [f"    if {none} and not ({asked}):", "        made._edge = None", f"        {hang}", "        return made"]
     if "result" in op.saved_names:
         lines += ["    made._counter = [0]"]
     lines += [
@@ -234,7 +268,7 @@ def _like(op: Operation) -> str:
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0]._like if not edge0[0]._multiple else {made}"
+        return f"edge0[0]._like if edge0 is not None and not edge0[0]._multiple else {made}"
     return made
 
 
@@ -253,7 +287,7 @@ def _saved(op: Operation, name: str) -> str:
     value = {
         "sizes": f"{shown}._raw.shape",
         "dtype": f"{shown}._raw.dtype",
-        "strides": f"tuple(s // {shown}._raw.itemsize for s in {shown}._raw.strides)",
+        "strides": f"strides_of({shown}._raw)",
     }[tail]
     return f"None if {shown} is None else {value}" if any(p.name == head and p.type == "Tensor?" for p in op.tensors) else value
 

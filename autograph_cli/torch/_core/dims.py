@@ -44,6 +44,8 @@ def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
             raise RuntimeError(f"invalid shape dimension {n}")
         else:
             known *= n
+    if unknown is not None and known == 0 and numel:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     if unknown is not None and known == 0:
         raise RuntimeError(
             f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any "

@@ -191,6 +191,17 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
     return result
 
 
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+            "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+            "complex128": "c10::complex<double>"}  # fmt: skip
+
+
+def c_name(t: np.dtype[Any]) -> str:
+    """The name of a dtype in C++, as some of PyTorch's errors have it."""
+    name = FROM_NUMPY[t].name
+    return _C_NAMES.get(name, name)
+
+
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
     return source.category <= target.category

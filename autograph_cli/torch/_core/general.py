@@ -5,6 +5,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 
 from __future__ import annotations
 
+import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ import numpy as np
 
 from . import dims, dtypes
 from .device import CPU
-from .node import Edge, Node, SavedList, SavedResult, edge_of, extra_of, like_of, save
+from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
-from .views import bump, check_own_memory, make_view, materialize, write
+from .views import bump, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -33,8 +34,8 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     args = operands(op, args)
     results = compute(op, args)
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    edges = edges_of(op, args) if L.grad else ()
-    node = attach(op, args, outputs, edges) if any(e is not None for e in edges) else None
+    edges = edges_of(op, args) if L.records else ()
+    node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple)
@@ -62,15 +63,15 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     try:
         result = op.kernel_function(*raws)
     except ValueError:
-        if op.promotes:
-            check_broadcast(*(raw for raw in raws if hasattr(raw, "shape")))
+        check_broadcast(*raws)
         raise
     return list(result) if op.multiple else [result]
 
 
 def check_broadcast(*raws: Any) -> None:
-    """Raise PyTorch's error for shapes that do not broadcast."""
-    dims.broadcast(*(raw.shape for raw in raws))
+    """While NumPy's error about shapes that do not broadcast is handled, raise PyTorch's."""
+    if "broadcast" in str(sys.exc_info()[1]):
+        dims.broadcast(*(raw.shape for raw in raws if hasattr(raw, "shape")))
 
 
 def _raw(x: Any) -> Any:
@@ -216,6 +217,15 @@ def wrap_number(number: Any, beside: Tensor) -> Tensor:
     return wrapped
 
 
+def is_wrapped_number(tensor: Tensor) -> bool:
+    """Whether the engine made this tensor of a Python number."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return False
+    number = raw.item()
+    return any(_numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex))
+
+
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
     """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C."""
     if dtypes.CATEGORY[wanted] == dtypes.INTEGRAL and isinstance(number, int):
@@ -252,6 +262,15 @@ def attach(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: t
     for i, output in enumerate(outputs):
         output._edge = (node, i) if differentiable(op, i, output) else None
     return node
+
+
+def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...]) -> bool:
+    """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
+    if any(e is not None for e in edges):
+        return True
+    given = [args[i] for i, _ in op.input_places] if edges else []
+    tensors = [t for x in given for t in (x if isinstance(x, (tuple, list)) else (x,))]
+    return any(t is not None and t._edge.__class__ is View and t.requires_grad for t in tensors)
 
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:
@@ -293,7 +312,7 @@ def property_of(given: dict[str, Any], name: str) -> Any:
 _PROPERTIES: dict[str, Any] = {
     "sizes": lambda raw: raw.shape,
     "dtype": lambda raw: raw.dtype,
-    "strides": lambda raw: tuple(s // raw.itemsize for s in raw.strides),
+    "strides": strides_of,
 }
 
 

@@ -386,6 +386,10 @@ def _box_muller_16(unit: Array, work: np.dtype[Any], mean: float, std: float) ->
     radius = np.sqrt(work.type(-2) * np.log(work.type(1) - blocks[:, 0]))
     angle = work.type(2 * math.pi) * blocks[:, 1]
     values = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+    if mean and work.itemsize == 4:
+        # PyTorch multiplies and adds in one step: rounded once, as here after float64.
+        values = (values.astype(np.float64) * np.float32(std) + np.float32(mean)).astype(np.float32)
+        return values.reshape(-1)
     return (values * work.type(std) + work.type(mean)).reshape(-1)
 
 

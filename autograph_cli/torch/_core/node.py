@@ -135,6 +135,9 @@ class Node(metaclass=NodeType):
         raise NotImplementedError(f"derivative for {self._name()} is not implemented")
 
     def __call__(self, *grads: Any) -> Any:
+        expected = len(self._like) if self._multiple else 1
+        if len(grads) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
         results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -275,6 +278,18 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 # ---------------------------------------------------------------- saved tensors
 
 
+INFERENCE = [0]
+"""The version counter of all tensors that were made in inference mode: nobody counts."""
+
+
+def inference_saved() -> RuntimeError:
+    return RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`."
+    )
+
+
 class SavedResult:
     """An output saved by its own node: the array without the tensor, so that no cycle arises."""
 
@@ -292,6 +307,8 @@ class SavedList:
 
     def __init__(self, items: Any) -> None:
         self._items = list(items)
+        if any(t is not None and t._counter is INFERENCE for t in self._items):
+            raise inference_saved()
         self._versions = [0 if t is None or t._counter is None else t._counter[0] for t in self._items]
 
     def tensors(self) -> list[Any]:
@@ -320,7 +337,7 @@ class Packed:
     def tensor(self) -> Tensor:
         found = self.unpack(self.packed)
         if not hasattr(found, "_raw"):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found)}")
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}")
         return found
 
     @property
@@ -343,6 +360,15 @@ def check_version(node: Node, index: int) -> None:
     if now == expected:
         return
     raise version_error(item._raw, _origin(node, index), now, expected)
+
+
+def check_versions(node: Node) -> None:
+    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need."""
+    for index, item in enumerate(node._saved or ()):
+        if isinstance(item, SavedList):
+            item.tensors()
+        elif getattr(item, "_counter", None) is not None:
+            check_version(node, index)
 
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
@@ -412,17 +438,24 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     """The same memory under the history that it had when it was saved."""
     from .tensor import make
 
-    if edge is not None and edge[0].__class__ is AccumulateGrad and edge[0].variable is tensor:
+    if edge is not None and edge_of(tensor) == edge:
         return tensor
-    alias = make(tensor._raw, edge)
+    if edge is not None and edge[0].__class__ is AccumulateGrad:
+        alias = make(tensor._raw, LEAF)
+        alias.meta().accumulator = weakref.ref(edge[0])
+    else:
+        alias = make(tensor._raw, edge)
     alias._counter = tensor._counter
     return alias
 
 
 def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
+    for item in items:
+        if getattr(item, "_counter", None) is INFERENCE:
+            raise inference_saved()
     if L.saved_hooks:
-        return tuple(_pack(node, item) for item in items)
+        return tuple(_pack(node, item, index) for index, item in enumerate(items))
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -433,19 +466,28 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _pack(node: Node, item: Any) -> Any:
+def _pack(node: Node, item: Any, index: int) -> Any:
+    from .general import is_wrapped_number
     from .tensor import Tensor, make
 
     if isinstance(item, SavedResult):
-        given, edge = make(item._raw, None), OWN
-    elif isinstance(item, Tensor):
-        given = make(item._raw, None) if item._edge is not LEAF and item._edge is not None else item
-        edge = edge_of(item)
+        given, edge = make(item._raw, (node, node._item_results[index])), OWN
+    elif isinstance(item, Tensor) and not is_wrapped_number(item):
+        given, edge = item, edge_of(item)
     else:
         return item
     pack, unpack_hook = L.saved_hooks[-1]
-    hooks, L.saved_hooks = L.saved_hooks, ()
+    hooks, mode = L.saved_hooks, L.grad
+    L.saved_hooks, L.grad = (), False
+    version = given._version
     try:
-        return Packed(pack(given), unpack_hook, edge)
+        packed = pack(given)
     finally:
-        L.saved_hooks = hooks
+        L.saved_hooks, L.grad = hooks, mode
+    if given._version != version:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "
+            "by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
+            "in-place operations on the input to a pack hook."
+        )
+    return Packed(packed, unpack_hook, edge)

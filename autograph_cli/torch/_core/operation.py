@@ -116,6 +116,8 @@ class Operation:
                 if n in edge or n in result
             },
         }
+        if name in _WRITTEN_BY_HAND:
+            members["_name"] = lambda node: f"torch::autograd::{name}"
         return type(name, (Node,), members)
 
     def is_tensor(self, name: str) -> bool:
@@ -136,6 +138,10 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<operation {self.identifier}>"
+
+
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards",))
+"""Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
 def _saved_attribute(name: str) -> str:

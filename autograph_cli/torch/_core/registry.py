@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import general
+from . import dtypes, general
 from .operation import Operation, operations
 from .state import L
 from .tensor import Tensor
-from .views import run_inplace
+from .views import check_inplace, run_inplace
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -53,11 +53,12 @@ def composite(function: bool = True, method: bool = True, out: bool | str = Fals
               name: str = "", aliases: Iterable[str] = ()) -> Callable[[F], F]:  # fmt: skip
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="exact"`: whose dtype must be
+    that of the result; or both, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
-        public = with_out(run, apart=out == "apart") if out else run
+        public = with_out(run, str(out).split()) if out else run
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -82,12 +83,21 @@ def _check_apart(targets: Any, given: Any) -> None:
                 _check_apart(targets, x)
 
 
-def with_out(run: Callable[..., Any], apart: bool = False) -> Callable[..., Any]:
+def _check_dtypes(targets: Any, found: Any) -> None:
+    for target, result in zip(targets, found, strict=True):
+        wanted, got = (dtypes.c_name(t._raw.dtype) for t in (result, target))
+        if wanted != got:
+            raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {got} instead")
+
+
+def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[..., Any]:
+    """A function that also takes `out=`."""
+
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return run(*args, **kwargs)
-        if apart:
+        if "apart" in rules:
             _check_apart([out] if isinstance(out, Tensor) else out, (*args, *kwargs.values()))
         before, L.grad = L.grad, False
         try:
@@ -102,6 +112,8 @@ def with_out(run: Callable[..., Any], apart: bool = False) -> Callable[..., Any]
                 f"{run.__name__}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
             )
+        if "exact" in rules:
+            _check_dtypes(targets, found)
         for target, result in zip(targets, found, strict=True):
             general.put(target, result._raw)
         return out
@@ -123,11 +135,13 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], Tensor):
+                check_inplace(*args)
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = with_out(run, apart=out == "apart") if out else run
+        public = with_out(run, str(out).split()) if out else run
         for known in (name, *aliases):
             if function:
                 functions[known] = public

@@ -19,7 +19,7 @@ class SavedTensor:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
         node, index = self._node, self._index
         if isinstance(node._saved[index], Packed):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed.")
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
         tensor = unpack(node, index)
         items = list(node._saved)
         items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))

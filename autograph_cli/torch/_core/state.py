@@ -66,6 +66,8 @@ class Local(threading.local):
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None
+    before_change: Any = None
+    """Called with each tensor that is about to be changed in place."""
     anomaly: bool = False
     check_nan: bool = True
 
@@ -80,6 +82,12 @@ class Local(threading.local):
             with _switching:
                 S.without_grad += -1 if on else 1
             self._grad = bool(on)
+
+
+    @property
+    def records(self) -> bool:
+        """Whether operations leave a graph: grad mode is on, and inference mode is not."""
+        return self._grad and not self.inference
 
 
 _switching = threading.Lock()

@@ -9,7 +9,8 @@ from typing import Any
 from . import dtypes
 from .device import CPU
 from .named import Named
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
+from .rows import Rows
 from .size import Size
 from .state import L
 
@@ -17,7 +18,7 @@ from .state import L
 class TensorMeta:
     """What few tensors have: a gradient, hooks, a base whose memory they view."""
 
-    __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "inference", "name", "post_hooks", "retains")
+    __slots__ = ("accumulator", "accumulator_extra", "grad", "hooks", "name", "post_hooks", "retains")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -25,7 +26,6 @@ class TensorMeta:
         self.post_hooks: dict[int, Callable[..., Any]] | None = None
         self.retains = False
         self.name: str | None = None
-        self.inference = False
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.accumulator_extra: Any = None
 
@@ -79,11 +79,12 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import strided
+        from .layout import sparse_coo, strided
 
-        return strided
+        return sparse_coo if self.is_sparse else strided
 
-    is_cuda = is_meta = is_quantized = is_sparse = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_cuda = is_meta = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
     is_cpu = property(lambda self: True)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
@@ -91,6 +92,8 @@ class Tensor(metaclass=Named):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place."""
+        if self._counter is INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._counter is None else self._counter[0]
 
     @property
@@ -102,7 +105,10 @@ class Tensor(metaclass=Named):
     @property
     def requires_grad(self) -> bool:
         edge = self._edge
-        return edge is not None and (edge.__class__ is not View or edge_of(self) is not None)
+        if edge.__class__ is View:
+            # Also a view made without recording, which has no history, asks for what its base does.
+            return edge.base.requires_grad or edge.edge is not None
+        return edge is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -133,7 +139,7 @@ class Tensor(metaclass=Named):
     @property
     def is_leaf(self) -> bool:
         edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and edge_of(self) is None)
+        return edge is None or edge is LEAF or (edge.__class__ is View and edge.edge is None)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -181,6 +187,9 @@ class Tensor(metaclass=Named):
     @data.setter
     def data(self, new: Tensor) -> None:
         self._raw = new._raw
+        accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
+        if accumulator is not None:
+            accumulator._like = like_of(new._raw)
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -201,7 +210,7 @@ class Tensor(metaclass=Named):
         return self
 
     def is_inference(self) -> bool:
-        return self._meta is not None and self._meta.inference
+        return self._counter is INFERENCE
 
     @property
     def _base(self) -> Tensor | None:
@@ -236,7 +245,10 @@ class Tensor(metaclass=Named):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
             return Handle(meta.hooks, hook)
-        node, number = edge_of(self)  # type: ignore[misc]
+        edge = edge_of(self)
+        if edge is None:
+            return Handle({}, hook)
+        node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
         return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
@@ -245,7 +257,7 @@ class Tensor(metaclass=Named):
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is not LEAF:
+        if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
@@ -255,7 +267,7 @@ class Tensor(metaclass=Named):
         """Keep the gradient of this non-leaf tensor in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._edge is LEAF or self.retains_grad:
+        if self.is_leaf or self.retains_grad:
             return
         self.meta().retains = True
         node, number = edge_of(self)  # type: ignore[misc]
@@ -283,23 +295,36 @@ def make(raw: Any, edge: Any = None) -> Tensor:
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
     if L.inference:
-        tensor.meta().inference = True
+        tensor._counter = INFERENCE
     return tensor
 
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:
     if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type '{type(grad).__name__}'")
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype is not tensor.dtype:
-        raise RuntimeError(
-            f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}"
-        )
     if grad._raw.shape != tensor._raw.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: expected {list(tensor._raw.shape)}, got {list(grad._raw.shape)}"
+            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
         )
+    if grad.dtype is not tensor.dtype:
+        name = grad._raw.dtype.name
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
+            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
+            "they match."
+        )
+
+
+_C_TYPES = {
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "int8": "signed char",
+    "uint8": "unsigned char", "int16": "short", "int32": "int", "int64": "long", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
 def _warn_non_leaf_grad() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from .node import LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of
+from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
 from .state import L, S, next_sequence_nr
-from .tensor import Tensor, inference_result, make
+from .tensor import Tensor, make
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -34,16 +34,18 @@ def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = F
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
     out._counter = counter(base)
-    if L.inference:
-        return inference_result(out)
-    creation = MULTIPLE if multiple else "" if L.grad else NO_GRAD
+    if out._counter is INFERENCE:
+        return out
+    creation = INFERENCE_MODE if L.inference else "" if L.grad else NO_GRAD
+    if multiple and not creation:
+        creation = MULTIPLE if edge is not None else NO_GRAD
     if seen.__class__ is View and not creation:
         creation = seen.creation
     out._edge = View(base, edge, out._counter[0], creation)
     return out
 
 
-MULTIPLE, NO_GRAD, CUSTOM = "multiple", "no_grad", "custom"
+MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:
@@ -52,7 +54,7 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     if counts:
         alias._counter = counter(tensor)
     if tensor.is_inference():
-        alias.meta().inference = True
+        alias._counter = INFERENCE
     return alias
 
 
@@ -61,9 +63,19 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
 
 def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Sizes, strides and offset of a raw view, in elements of its raw base."""
-    size = view.itemsize
-    strides = tuple(s // size for s in view.strides)
-    return view.shape, strides, (address(view) - address(base)) // size
+    return view.shape, strides_of(view), (address(view) - address(base)) // view.itemsize
+
+
+def strides_of(raw: Any) -> tuple[int, ...]:
+    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
+    size = raw.itemsize
+    found = [s // size for s in raw.strides]
+    if 0 in found:
+        shape = raw.shape
+        for d in range(len(found) - 1, -1, -1):
+            if not found[d] and shape[d] == 1:
+                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
+    return tuple(found)
 
 
 def address(raw: Any) -> int:
@@ -84,6 +96,11 @@ def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], o
     return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
 
 
+def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
+    """How many elements of memory, from its beginning, a window needs."""
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
 def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
     """New memory with the given strides (in elements)."""
     if not all(shape):
@@ -99,15 +116,17 @@ def view_edge(tensor: Tensor) -> Edge | None:
     if view.version == version:
         return view.edge
     base_edge = edge_of(view.base)
-    if base_edge is None:
-        return view.edge
+    if base_edge is None and view.edge is None and not view.base.requires_grad:
+        return None
+    if view.creation:
+        _refuse(view.edge, view.creation, "its base or another view of its base has been")
     if tensor._raw.dtype != view.base._raw.dtype:
         view.edge, view.version = edge_of(_other_dtype(view.base, tensor._raw)), version
         return view.edge
     node: Node = object.__new__(_as_strided_node())
     shape, strides, offset = geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
-    node._saved = (shape, strides, offset, view.base._raw.shape, _strides(view.base._raw))
+    node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
     node._like = like_of(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
@@ -126,10 +145,6 @@ def _other_dtype(base: Tensor, window: Any) -> Tensor:
     return made
 
 
-def _strides(raw: Any) -> tuple[int, ...]:
-    return tuple(s // raw.itemsize for s in raw.strides)
-
-
 def _as_strided_node() -> type[Node]:
     from .operation import table
 
@@ -142,7 +157,7 @@ class CopySlices(Node):
     __slots__ = ("base", "dtype", "view")
 
     def __init__(self, function: Node, base: Tensor, view: Any) -> None:
-        self.base = (base._raw.shape, _strides(base._raw))
+        self.base = (base._raw.shape, strides_of(base._raw))
         self.view = geometry(view, base._raw)
         self.dtype = view.dtype
         self._edges = (edge_of(base), *function._edges[1:])
@@ -185,43 +200,47 @@ class CopySlices(Node):
 # ---------------------------------------------------------------- in-place
 
 
-def check_inplace(tensor: Tensor) -> None:
-    """Raise PyTorch's error where an in-place change is not allowed."""
-    if not L.grad:
-        return
-    edge = tensor._edge
-    if edge is LEAF:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if edge.__class__ is View:
-        if edge.base._edge is LEAF:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        _check_creation(tensor, edge)
-    if tensor.is_inference() and not L.inference:
+def check_inplace(tensor: Tensor, *others: Any) -> None:
+    """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
+    if L.before_change is not None:
+        L.before_change(tensor)
+    if tensor._counter is INFERENCE and not L.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-
-
-def _check_creation(tensor: Tensor, view: View) -> None:
-    if not view.creation or (view.creation == NO_GRAD and not view.base.requires_grad and edge_of(tensor) is None):
+    edge = tensor._edge
+    if edge.__class__ is tuple or not L.records:
         return
-    if view.creation == NO_GRAD:
+    if edge is LEAF:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if edge.__class__ is View:
+        asked = tensor.requires_grad
+        if edge.creation and (asked or any(isinstance(x, Tensor) and x.requires_grad for x in others)):
+            _refuse(edge.edge, edge.creation, "is being")
+        if asked and edge.base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _refuse(edge: Edge | None, creation: str, what: str) -> None:
+    if creation in _MODES:
+        how, mode, name = _MODES[creation]
+        which = "A view was" if edge is None else f"Output {edge[1]} of {short_name(edge[0])} is a view of a view which was"
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-            "the inplace to be tracked)."
+            f"{which} created in {how} and {what} modified inplace {mode}. Given that this use case is ambiguous and "
+            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside "
+            f"the {name} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked)."
         )
-    edge = edge_of(tensor)
-    if edge is None:
-        return
-    from .node import short_name
-
-    what = f"Output {edge[1]} of {short_name(edge[0])}"
-    raise RuntimeError(f"{what} is a view and is being modified inplace. {_REFUSALS[view.creation]}")
+    if edge is not None:
+        view = f"Output {edge[1]} of {short_name(edge[0])}"
+        raise RuntimeError(f"{view} is a view and {what} modified inplace. {_REFUSALS[creation]}")
 
 
+_MODES = {
+    NO_GRAD: ("no_grad mode", "with grad mode enabled", "no_grad"),
+    INFERENCE_MODE: ("inference mode", "in normal mode", "inference_mode"),
+}
 _REFUSALS = {
     MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output "
     "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
@@ -245,9 +264,26 @@ def check_own_memory(raw: Any) -> None:
         )
 
 
-def write(tensor: Tensor, raw: Any) -> None:
-    """Put new values into the tensor's memory and count the change."""
-    check_own_memory(tensor._raw)
+def check_overlap(written: Any, read: Any) -> None:
+    """Raise PyTorch's error where two dense arrays share a part of their memory, and are not one and the same."""
+    if address(written) == address(read) and written.shape == read.shape and written.strides == read.strides:
+        return
+    dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
+    if all(dense) and np.may_share_memory(written, read):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
+"""What writes one value may write it several times to one place."""
+
+
+def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
+    """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
+    if apart:
+        check_own_memory(tensor._raw)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
@@ -262,12 +298,27 @@ def rebase(tensor: Tensor, node: Node) -> None:
     view = tensor._edge
     if view.__class__ is not View:
         tensor._edge = (node, 0)
+        _move_retained(tensor, view)
         return
+    before = edge_of(view.base), view.edge
     copy = CopySlices(node, view.base, tensor._raw)
     view.base._edge = (copy, 0)
+    _move_retained(view.base, before[0])
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view_edge(tensor)
+    _move_retained(tensor, before[1])
+
+
+def _move_retained(tensor: Tensor, before: Edge | None) -> None:
+    """A tensor that retains its gradient does so at its new place in the graph."""
+    if tensor._meta is None or not tensor._meta.retains or before is None:
+        return
+    old, new = before[0]._extra, edge_of(tensor)
+    if old is not None and old.retained is not None and new is not None:
+        extra = extra_of(new[0])
+        extra.retained = {} if extra.retained is None else extra.retained
+        extra.retained[new[1]] = old.retained.pop(before[1])
 
 
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
@@ -276,14 +327,17 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
 
     args = general.operands(op, args)
     target: Tensor = args[0]
-    check_inplace(target)
-    edges = general.edges_of(op, args) if L.grad else ()
-    wants = any(e is not None for e in edges)
+    check_inplace(*args)
+    edges = general.edges_of(op, args) if L.records else ()
+    wants = general.wanted(op, args, edges)
+    for x in args[1:]:
+        if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
+            check_overlap(target._raw, x._raw)
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
-    write(target, result)
+    write(target, result, apart=op.name not in _SAME_EVERYWHERE)
     if wants:
         out = make(target._raw)
         out._counter = counter(target)

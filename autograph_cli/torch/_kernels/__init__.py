@@ -9,6 +9,7 @@ import numpy as np
 from .activation import Activation
 from .attention import Attention
 from .bessel import Bessel
+from .chunked import Chunked
 from .convolution import Convolution
 from .distances import Distances
 from .embedding import Embedding
@@ -27,14 +28,15 @@ from .pooling import Pooling
 from .recurrent import Recurrent
 from .reduction import Reduction
 from .sampling import Sampling
+from .segments import Segments
 from .special import Special
 from .symmetric import Symmetric
 
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
-    Losses, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier, Matrices,
-    Symmetric,
+    Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
+    Matrices, Symmetric, Segments,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.rows import Rows
+
 SUM, MEAN, MAX = 0, 1, 2
 
 
@@ -40,6 +42,15 @@ class Embedding:
         if scale_grad_by_freq:
             rows = self._per_frequency(rows, places, count)
         return self.rows_added(rows, places, count)
+
+    def embedding_sparse_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        places = indices.reshape(-1)
+        rows = grad.reshape(places.size, grad.shape[-1])
+        if padding_idx >= 0:
+            rows, places = rows[places != padding_idx], places[places != padding_idx]
+        return Rows(places.astype("int64"), rows, (count, rows.shape[-1]))
 
     def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
                        per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip

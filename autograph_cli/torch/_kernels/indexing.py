@@ -9,6 +9,7 @@ class Indexing:
     """Kernels that read and write by index."""
 
     xp: Any
+    chosen: Any
     cast: Any
 
     def index(self, a: Any, indices: Any) -> Any:
@@ -54,6 +55,8 @@ class Indexing:
     index_put_impl = index_put
 
     def gather(self, a: Any, dim: int, index: Any) -> Any:
+        if not index.size:
+            return self.xp.empty(index.shape, a.dtype)
         found = self._row(a)[self._places(self._row(index), dim)]
         return found if index.ndim else found[0]
 
@@ -68,6 +71,8 @@ class Indexing:
 
     def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
         """A copy of `a`, changed by `write(copy, places, values)`."""
+        if not index.size:
+            return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
         values = self._row(src)[tuple(slice(n) for n in index.shape)] if hasattr(src, "ndim") else src
@@ -177,7 +182,7 @@ class Indexing:
         return self.xp.full(a.shape, value, a.dtype)
 
     def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
-        return self.xp.where(mask, a.dtype.type(value), a)[()]
+        return self.chosen(mask, a.dtype.type(value), a)
 
     def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw
+from .._core.views import as_strided_raw, spanned
 
 
 class Movement:
@@ -94,14 +94,16 @@ class Movement:
         return out
 
     def as_strided_backward(self, grad: Any, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Any:
-        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+        # The window may lie before the input or reach beyond it.
+        before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
+        reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         memory = self.xp.zeros(reach, grad.dtype)
-        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset or 0)
+        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
         if len(set(places.ravel().tolist())) == places.size:
             memory[places] = grad
         else:
             self.xp.add.at(memory, places, grad)
-        return as_strided_raw(memory, tuple(sizes), tuple(strides), 0)
+        return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
     def select(self, a: Any, dim: int, index: int) -> Any:
         return a[(slice(None),) * dim + (index, ...)]
@@ -120,10 +122,10 @@ class Movement:
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
         full = [a for a in arrays if a.shape != (0,)] or arrays
-        return self.xp.concatenate(self.alike(full, arrays), axis=dim)
+        return _row_major(self.xp.concatenate(self.alike(full, arrays), axis=dim))
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
-        return self.xp.stack(self.alike(arrays, arrays), axis=dim)
+        return _row_major(self.xp.stack(self.alike(arrays, arrays), axis=dim))
 
     def alike(self, arrays: Any, known: Any) -> Any:
         """Arrays in the common dtype of all that are `known`."""
@@ -257,3 +259,8 @@ class Movement:
 
     def ones_like(self, a: Any) -> Any:
         return self.xp.ones(a.shape, a.dtype)[()]
+
+
+def _row_major(raw: Any) -> Any:
+    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their format."""
+    return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

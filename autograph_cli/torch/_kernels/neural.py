@@ -15,14 +15,19 @@ class Neural:
     def softmax(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return self.xp.ones_like(a)[()]
-        power = self.xp.exp(a - self.xp.max(a, axis=dim, keepdims=True)) if a.size else a
-        return power / self.xp.add.reduce(power, axis=dim, keepdims=True)
+        if a.size == 0:
+            return a
+        power = a - self.xp.max(a, axis=dim, keepdims=True)
+        self.xp.exp(power, out=power)
+        power /= self.xp.add.reduce(power, axis=dim, keepdims=True)
+        return power
 
     def softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
         weighted = grad * output
-        return weighted - output * self.xp.add.reduce(weighted, axis=dim, keepdims=True)
+        weighted -= output * self.xp.add.reduce(weighted, axis=dim, keepdims=True)
+        return weighted
 
     def log_softmax(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
@@ -30,12 +35,15 @@ class Neural:
         if a.size == 0:
             return a
         centered = a - self.xp.max(a, axis=dim, keepdims=True)
-        return centered - self.xp.log(self.xp.add.reduce(self.xp.exp(centered), axis=dim, keepdims=True))
+        centered -= self.xp.log(self.xp.add.reduce(self.xp.exp(centered), axis=dim, keepdims=True))
+        return centered
 
     def log_softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
-        return grad - self.xp.exp(output) * self.xp.add.reduce(grad, axis=dim, keepdims=True)
+        power = self.xp.exp(output)
+        power *= self.xp.add.reduce(grad, axis=dim, keepdims=True)
+        return self.xp.subtract(grad, power, out=power)
 
     def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
         scaled = a * self.number(beta, a)
@@ -46,7 +54,8 @@ class Neural:
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
 
     def leaky_relu(self, a: Any, negative_slope: Any = 0.01) -> Any:
-        return self.where(a > 0, a, a * self.number(negative_slope, a))
+        low = a * self.number(negative_slope, a)
+        return self.xp.maximum(a, low) if 0 <= negative_slope <= 1 else self.where(a > 0, a, low)
 
     def leaky_relu_backward(self, grad: Any, a: Any, negative_slope: Any) -> Any:
         return self.where(a > 0, grad, grad * self.number(negative_slope, grad))

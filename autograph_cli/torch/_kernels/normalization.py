@@ -14,9 +14,15 @@ class Normalization:
 
     def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
         axes = tuple(range(a.ndim - len(shape), a.ndim))
-        out, mean, rstd = self._normalized(a, axes, eps)
-        out = out if weight is None else out * weight
-        return (out if bias is None else out + bias), mean, rstd
+        out, mean, rstd = self._normalized(self.xp.ascontiguousarray(a), axes, eps)
+        return self._affine(out, weight, bias), mean, rstd
+
+    def _affine(self, out: Any, weight: Any, bias: Any) -> Any:
+        """`out * weight + bias`, in the memory of `out` where the dtypes allow it."""
+        for part, change in ((weight, self.xp.multiply), (bias, self.xp.add)):
+            if part is not None:
+                out = change(out, part, out=out if part.dtype == out.dtype else None)
+        return out
 
     def _normalized(self, a: Any, axes: Any, eps: float) -> Any:
         count = self.number(max(math.prod(a.shape[i] for i in axes), 1), a)
@@ -24,20 +30,26 @@ class Normalization:
         centered = a - mean
         variance = self.xp.add.reduce(centered * centered, axis=axes, keepdims=True) / count
         rstd = self.number(1, a) / self.xp.sqrt(variance + self.number(eps, a))
-        return centered * rstd, mean, rstd
+        centered *= rstd
+        return centered, mean, rstd
 
     def _normalized_back(self, scaled: Any, normal: Any, rstd: Any, axes: Any) -> Any:
         """The gradient by what was normalized, from the gradient `scaled` of the result `normal`."""
         count = self.number(max(math.prod(normal.shape[i] for i in axes), 1), normal)
         mean = self.xp.add.reduce(scaled, axis=axes, keepdims=True) / count
         along = self.xp.add.reduce(scaled * normal, axis=axes, keepdims=True) / count
-        return (scaled - mean - normal * along) * rstd
+        inner = normal * along
+        inner += mean
+        self.xp.subtract(scaled, inner, out=inner)
+        inner *= rstd
+        return inner
 
     def native_layer_norm_backward(self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
                                    mask: Any) -> Any:  # fmt: skip
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
         lead = a.ndim - len(shape)
-        normal, none = (a - mean) * rstd, self.xp.empty(0, a.dtype)
+        normal, none = a - mean, self.xp.empty(0, a.dtype)
+        normal *= rstd
         scaled = grad if weight is None else grad * weight
         outer = tuple(range(lead))
         return (
@@ -49,11 +61,13 @@ class Normalization:
     # ---------------------------------------------------------------- channels
 
     def _by_channel(self, x: Any, a: Any) -> Any:
-        return x.reshape(1, -1, *[1] * (a.ndim - 2))
+        return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
     def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                           momentum: float, eps: float) -> Any:  # fmt: skip
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
+        if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
+            a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
         if training:
             axes = (0, *range(2, a.ndim))
             out, mean, rstd = self._normalized(a, axes, eps)
@@ -62,8 +76,8 @@ class Normalization:
             scale = self._by_channel(self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var)), a)
             out = (a - self._by_channel(running_mean, a)) * scale
             mean = rstd = self.xp.empty(0, a.dtype)
-        out = out if weight is None else out * self._by_channel(weight, a)
-        return (out if bias is None else out + self._by_channel(bias, a)).astype(a.dtype, copy=False), mean, rstd
+        weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
+        return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
 
     def native_batch_norm_backward(self, grad: Any, a: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any,
                                    rstd: Any, training: bool, eps: float, mask: Any) -> Any:  # fmt: skip
@@ -82,12 +96,14 @@ class Normalization:
             self.xp.add.reduce(grad, axis=axes) if mask[2] else none,
         )
 
+    batch_norm_backward = native_batch_norm_backward
+
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n, groups, -1 if a.size else 0), (2,), eps)
         out = out.reshape(a.shape)
-        out = out if weight is None else out * self._by_channel(weight, a)
-        return (out if bias is None else out + self._by_channel(bias, a)), mean.reshape(n, groups), rstd.reshape(n, groups)
+        weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
+        return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 
     def native_group_norm_backward(self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any) -> Any:
         n = a.shape[0]

@@ -148,7 +148,15 @@ class Pointwise:
         if a.dtype != b.dtype:
             common = result_dtype(a, b)
             a, b = a.astype(common), b.astype(common)
-        return self.xp.where(condition, a, b)[()]
+        return self.chosen(condition, a, b)
+
+    def chosen(self, mask: Any, a: Any, b: Any) -> Any:
+        """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's selection."""
+        if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
+            return self.xp.where(mask, a, b)[()]
+        whole = self.xp.dtype(f"i{a.itemsize}")
+        low = b.view(whole)
+        return (low ^ ((a.view(whole) ^ low) & self.xp.negative(mask.view("int8")).astype(whole))).view(a.dtype)
 
     def div_Tensor_mode(self, a: Any, b: Any, rounding_mode: str) -> Any:
         if rounding_mode == "floor":
@@ -214,8 +222,8 @@ class Pointwise:
         return self.kept(grad, ~(a <= threshold))
 
     def kept(self, grad: Any, mask: Any) -> Any:
-        """`grad` where `mask` holds, 0 elsewhere: bits masked by bits, several times faster than a selection."""
-        if grad.ndim == 0 or grad.dtype.kind != "f" or grad.shape != mask.shape:
+        """`grad` where `mask` holds, 0 elsewhere."""
+        if grad.ndim == 0 or grad.dtype.kind != "f":
             return self.xp.where(mask, grad, self.number(0, grad))[()]
         whole = self.xp.dtype(f"i{grad.itemsize}")
         return (grad.view(whole) & self.xp.negative(mask.view("int8")).astype(whole)).view(grad.dtype)
@@ -274,4 +282,5 @@ class Pointwise:
     _to_copy = cast
 
     def clone(self, a: Any) -> Any:
-        return a if isinstance(a, np.generic) else a.copy("K")
+        # What stands for several elements at one place in memory has no order to keep.
+        return a if isinstance(a, np.generic) else a.copy("C" if 0 in a.strides else "K")

@@ -98,7 +98,7 @@ class Pooling:
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
-        flat = (indices.reshape(planes, -1) + lines).ravel()
+        flat = (indices.reshape(planes, math.prod(indices.shape[len(sizes) - dims :])) + lines).ravel()
         total = self.xp.bincount(flat, grad.ravel(), planes * plane)
         return total.astype(grad.dtype).reshape(sizes)
 
@@ -120,7 +120,8 @@ class Pooling:
         lead = a.shape[: a.ndim - len(size)]
         planes, plane = math.prod(lead), math.prod(size)
         out = self.xp.zeros((planes, plane), a.dtype)
-        out[self.xp.arange(planes).reshape(-1, 1), indices.reshape(planes, -1)] = a.reshape(planes, -1)
+        length = math.prod(a.shape[len(lead) :])
+        out[self.xp.arange(planes).reshape(-1, 1), indices.reshape(planes, length)] = a.reshape(planes, length)
         return out.reshape(*lead, *size)
 
     max_unpool2d = max_unpool3d = max_unpool
@@ -221,12 +222,13 @@ class Pooling:
             shape[i], shape[dims + i] = line.shape[-2:]
             places = places + line.reshape(*line.shape[:-2], *shape) * math.prod(spatial[i + 1 :])
         out = places.shape[-2 * dims : -dims]
-        places = places.reshape(*places.shape[: -2 * dims], *out, -1)
-        flat = a.reshape(*a.shape[:-dims], -1)
+        places = places.reshape(*places.shape[: -2 * dims], *out, math.prod(places.shape[-dims:]))
+        flat = a.reshape(*a.shape[:-dims], math.prod(spatial))
         if places.ndim == dims + 1:
             windows = flat[..., places]
         else:
-            windows = self.xp.take_along_axis(flat, places.reshape(*flat.shape[:-1], -1), -1).reshape(places.shape)
+            lined = places.reshape(*flat.shape[:-1], math.prod(places.shape[flat.ndim - 1 :]))
+            windows = self.xp.take_along_axis(flat, lined, -1).reshape(places.shape)
         best = windows.argmax(-1)[..., None]
         places = self.xp.broadcast_to(places, windows.shape)
         return (self.xp.take_along_axis(windows, best, -1)[..., 0], self.xp.take_along_axis(places, best, -1)[..., 0])

@@ -17,7 +17,7 @@ class Reduction:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
-            return a if dtype is None or a.dtype == dtype else a.astype(dtype)
+            return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -104,10 +104,10 @@ class Reduction:
         return bool((a == 0).any())
 
     def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.any(a, axis=dim, keepdims=keepdim)
+        return self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim)
 
     def all(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.all(a, axis=dim, keepdims=keepdim)
+        return self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim)
 
     def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:

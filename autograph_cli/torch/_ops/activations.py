@@ -51,8 +51,9 @@ leaky_relu_backward = operation(
 
 def softmax_twice(f: Any, grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
     """The derivative of softmax's own backward by its output."""
-    inner = f.sum_dim_IntList(output * grad, (dim,), True)
-    return f.sub(f.sub(grad_output * grad, inner * grad_output), f.sum_dim_IntList(output * grad_output, (dim,), True) * grad)
+    inner = f.sum_dim_IntList(output * grad_output, (dim,), True) * grad
+    outer = grad_output * f.sum_dim_IntList(output * grad, (dim,), True)
+    return f.sub(f.sub(grad_output * grad, inner), outer)
 
 
 def softplus_twice(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:

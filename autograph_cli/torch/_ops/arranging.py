@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.operation import operation
-from .._core.registry import composite
+from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from . import views
 from .results import named_result
@@ -31,6 +31,11 @@ diag_embed_op = operation(
 )
 sort_op = operation(
     "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)", nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
+)  # fmt: skip
+sort_stable = operation(
+    "sort.stable(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)", "sort", node="SortBackward1",
+    nondifferentiable=("indices",),
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )  # fmt: skip
 topk_op = operation(
@@ -70,6 +75,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError("`shifts` required")
     if dims is None or dims == ():
         return roll_op(input, moves, ())
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {d.sizes((dims,))[0]} but tensor has no dimensions")
     axes = d.wrap_all(dims, input.ndim)
     if len(axes) != len(moves):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
@@ -81,16 +88,18 @@ def _matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@composite(out=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+@dispatch()
+def tril(input: Tensor, diagonal: int = 0) -> Any:
+    """The elements on and below a diagonal; zeros above."""
     _matrix(input, "tril")
-    return tril_op(input, diagonal)
+    return tril_op, input, diagonal
 
 
-@composite(out=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+@dispatch()
+def triu(input: Tensor, diagonal: int = 0) -> Any:
+    """The elements on and above a diagonal; zeros below."""
     _matrix(input, "triu")
-    return triu_op(input, diagonal)
+    return triu_op, input, diagonal
 
 
 @composite(function=False)
@@ -126,13 +135,15 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 @composite(out=True)
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """Values in order along `dim`, and where each stood."""
-    return _sort_result(*sort_op(input, dims.wrap(dim, input.ndim), descending))
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
+    """Values in order along `dim`, and where each stood; equal elements keep their order in any case."""
+    run = sort_op if stable is None else sort_stable
+    return _sort_result(*run(input, dims.wrap(dim, input.ndim), descending))
 
 
-@composite()
+@composite(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Where each value in order along `dim` stood."""
     indices: Tensor = sort(input, dim, descending)[1]
     return indices
 

@@ -9,7 +9,6 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import activations, arithmetic, reductions, views
-from .linear import linear
 from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
 from .nonlinear import logsigmoid, refuse
 
@@ -77,11 +76,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         raise ValueError(
             f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
         )
-    if target._raw.dtype.kind not in "iu":
-        from .._core.dtypes import cpp_name
-
-        kind = cpp_name(target._raw.dtype).replace("double", "Double").replace("float", "Float")
-        raise RuntimeError(f"expected scalar type Long but found {kind}")
+    _check_long(target)
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
@@ -168,7 +163,7 @@ def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, 
     if code == SUM:
         even = reductions.sum(even)
     elif code == MEAN and weight is None:
-        even = reductions.mean(even.masked_select(~ignored))
+        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(~ignored))
     elif code == MEAN and weight is not None:
         kept = weight.gather(0, target.masked_select(~ignored).flatten())  # type: ignore[attr-defined]
         even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))
@@ -207,21 +202,31 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    _check_margin("multi", input, target)
+    _check_margin(input, target)
     if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
         raise RuntimeError(f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}")
+    _check_long(target)
     return multi_margin(input, target, p, margin, weight, code)
 
 
-def _check_margin(kind: str, input: Tensor, target: Tensor) -> None:
-    shape = input._raw.shape
+def _check_margin(input: Tensor, target: Tensor) -> None:
+    shape, size = input._raw.shape, list(target._raw.shape)
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    rows = shape[0] if len(shape) == 2 else 1
+    if target.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "
+            f"target size [{rows}], but got {size}. Input has shape {list(shape)}."
         )
-    wanted = (shape[:-1] if kind == "multi" else shape)
-    if target._raw.shape != wanted and not (len(shape) == 1 and target._raw.size == 1 and target.ndim < 2):
-        raise RuntimeError(f"inconsistent target size, expected {list(wanted)} but got {list(target._raw.shape)}")
+
+
+def _check_long(target: Tensor) -> None:
+    if target._raw.dtype.kind not in "iu":
+        from .._core.dtypes import cpp_name
+
+        kind = cpp_name(target._raw.dtype)
+        raise RuntimeError(f"expected scalar type Long but found {kind[:1].upper()}{kind[1:]}")
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
@@ -297,48 +302,3 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
             f"Expected tensor to have size {sum(lengths) if targets.ndim == 1 else n} at dimension 0, but got size "
             f"{targets._raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
         )
-
-
-# ---------------------------------------------------------------- a linear layer and its cross entropy
-
-
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
-                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
-    """The cross entropy of a linear layer's results; `linear_weight` is (C, ..., in) for losses of more dimensions.
-
-    RuntimeError for shapes that do not go together. Only `options=None`, the composition of operations, is there.
-    """
-    if options is not None:
-        raise NotImplementedError("linear_cross_entropy with options is not available in autograph's engine yet")
-    _check_layer(input, linear_weight, linear_bias)
-    features, inner = linear_weight._raw.shape[:-1], linear_weight._raw.shape[-1]
-    if ignore_index is not None and target._raw.dtype.kind == "f":
-        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)  # type: ignore[attr-defined]
-    bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()  # type: ignore[attr-defined]
-    if inner != input._raw.shape[-1]:
-        raise RuntimeError(
-            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and {inner}, "
-            "respectively"
-        )
-    scores = linear(input, rows, bias).unflatten(-1, features)  # type: ignore[attr-defined]
-    ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(
-        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
-    )
-
-
-def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
-    if weight.ndim < 2:
-        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
-    features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
-    if len(features) > 1 and input.ndim == 1:
-        raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {list(weight._raw.shape)} requires batched input, [N, {inner}], "
-            f"got unbatched input with shape {list(input._raw.shape)}"
-        )
-    if bias is not None and bias._raw.shape != features:
-        raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")

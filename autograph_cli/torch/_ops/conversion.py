@@ -15,7 +15,7 @@ from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._core.views import address, bump, check_inplace, counter, materialize
+from .._core.views import address, bump, check_inplace, counter, materialize, strides_of
 from ._data import cast, warn_once
 from .creation import target_dtype
 
@@ -223,7 +223,7 @@ def _need_dimensions(tensor: Tensor, dim: int) -> None:
 def strides(raw: Any) -> tuple[int, ...]:
     """Strides in elements; where there are no elements, those that a dense array would have."""
     if raw.size:
-        return tuple(s // raw.itemsize for s in raw.strides)
+        return strides_of(raw)
     return tuple(math.prod(max(n, 1) for n in raw.shape[i + 1 :]) for i in range(raw.ndim))
 
 

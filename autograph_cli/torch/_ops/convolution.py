@@ -85,26 +85,40 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
     return found
 
 
-def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transposed: bool, groups: int, name: str) -> None:
+_IN_C = {"int64": "long int", "int32": "int", "float64": "double", "float32": "float", "bool": "bool",
+         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "float16": "c10::Half",
+         "bfloat16": "c10::BFloat16"}  # fmt: skip
+
+
+def _in_c(tensor: Tensor) -> str:
+    """The element type as C++ calls it, as PyTorch's message does."""
+    return _IN_C.get(tensor._raw.dtype.name, tensor._raw.dtype.name)
+
+
+def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transposed: bool, groups: int,
+           geometry: Any, name: str) -> None:  # fmt: skip
     if input.ndim not in (dim + 1, dim + 2):
         raise RuntimeError(
             f"Expected {dim + 1}D (unbatched) or {dim + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input._raw.shape)}"
         )
+    if weight.ndim < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != dim + 2:
-        shown = "x".join(["1"] * (dim + 2))
-        raise RuntimeError(f"weight should have at least three dimensions: expected a {dim + 2}D weight ({shown}) for {name}, "
-                           f"but got weight of size {list(weight._raw.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, but got "
+            f"{dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
+        )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    dtypes = {t._raw.dtype for t in (input, weight, bias) if t is not None}
-    if len(dtypes) > 1:
-        raise RuntimeError(
-            f"Input type ({input.dtype}) and {'weight' if input.dtype is not weight.dtype else 'bias'} type "
-            f"({(weight if input.dtype is not weight.dtype or bias is None else bias).dtype}) should be the same"
-        )
+    for what, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other._raw.dtype != input._raw.dtype:
+            raise RuntimeError(
+                f"Input type ({_in_c(input)}) and {what} type ({_in_c(other)}) should be the same"
+            )
     if input.dtype.is_complex:
         raise NotImplementedError(f"{name} of complex tensors is not available in autograph's engine yet")
+    _signs(*(sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)))
     _check_channels(input._raw.shape[-dim - 1], weight._raw.shape, transposed, groups, input._raw.shape)
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
@@ -115,6 +129,11 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transpo
 
 
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
+    if not transposed and shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(shape)} instead"
+        )
     if not transposed and shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
@@ -137,11 +156,12 @@ def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
         raise RuntimeError("dilation should be greater than zero")
 
 
-def _run(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any, dim: int) -> Tensor:
-    """The convolution of a batch, or of one image as a batch of one."""
+def _batched(run: Any, input: Tensor, dim: int) -> Tensor:
+    """A convolution of a batch, or of one image as a batch of one."""
     if input.ndim == dim + 2:
-        return convolution(input, weight, bias, *geometry)
-    return views.squeeze_dim(convolution(views.unsqueeze_op(input, 0), weight, bias, *geometry), 0)
+        found: Tensor = run(input)
+        return found
+    return views.squeeze_dim(run(views.unsqueeze_op(input, 0)), 0)
 
 
 def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
@@ -156,16 +176,23 @@ def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple
 
 
 def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
-    _check(input, weight, bias, dim, False, groups, f"conv{dim}d")
+    _check(input, weight, bias, dim, False, groups, (stride, 0 if isinstance(padding, str) else padding, dilation), f"conv{dim}d")
     stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
-    kernel = weight._raw.shape[2:]
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise RuntimeError(f"Invalid padding string: '{padding}'")
-        input, padding = _same(input, kernel, stride, dilation) if padding == "same" else (input, (0,) * dim)
-    padding = sizes_of(padding, dim, "padding")
-    _signs(stride, padding, dilation)
-    size = input._raw.shape[-dim:]
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    padding = padding if padding == "same" else (0,) * dim if padding == "valid" else sizes_of(padding, dim, "padding")
+
+    def run(images: Tensor) -> Tensor:
+        kernel = weight._raw.shape[2:]
+        images, frame = _same(images, kernel, stride, dilation) if padding == "same" else (images, padding)
+        _check_size(images._raw.shape[2:], kernel, frame, dilation)
+        made: Tensor = convolution(images, weight, bias, stride, frame, dilation, False, (0,) * dim, groups)
+        return made
+
+    return _batched(run, input, dim)
+
+
+def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(n + 2 * p < d * (k - 1) + 1 for n, p, k, d in zip(size, padding, kernel, dilation, strict=True)):
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
         shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
@@ -173,18 +200,16 @@ def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, p
             f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be greater than "
             "actual input size"
         )
-    return _run(input, weight, bias, (stride, padding, dilation, False, (0,) * dim, groups), dim)
 
 
 def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any,
                    groups: int, dilation: Any) -> Tensor:  # fmt: skip
-    _check(input, weight, bias, dim, True, groups, f"conv_transpose{dim}d")
+    _check(input, weight, bias, dim, True, groups, (stride, padding, dilation), f"conv_transpose{dim}d")
     stride, padding = sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding")
     dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
-    _signs(stride, padding, dilation)
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError("output padding must be smaller than either stride or dilation")
-    return _run(input, weight, bias, (stride, padding, dilation, True, extra, groups), dim)
+    return _batched(lambda images: convolution(images, weight, bias, stride, padding, dilation, True, extra, groups), input, dim)
 
 
 @composite(method=False)

@@ -146,7 +146,11 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`narrow` in memory of its own."""
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= input.ndim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     d = dims.wrap(dim, input.ndim)
+    if length < 0:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input._raw.shape[d]}).")
     first = views.check_narrow(input, d, start, length)
     return narrow_copy_op(input, d, first, length)
 

@@ -17,7 +17,7 @@ from .results import named_result
 
 count_nonzero_op = operation(
     "count_nonzero(Tensor self, int[] dim)",
-    lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=dim or None)).astype("int64")[()],
+    lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)).astype("int64")[()],
 )
 
 
@@ -37,7 +37,8 @@ def _unique(f: Any, a: Any, dim: Any) -> Any:
 
 
 def _consecutive(f: Any, a: Any, dim: Any) -> Any:
-    rows = a.reshape(-1, 1) if dim is None else f.xp.moveaxis(a, dim, 0).reshape(a.shape[dim], -1)
+    rows = a.reshape(-1, 1) if dim is None else f.xp.moveaxis(a, dim, 0)
+    rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     starts = f.xp.ones(len(rows), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     first = f.xp.flatnonzero(starts)
@@ -165,7 +166,7 @@ def _edges(a: Any, bins: Any, limits: Any) -> Any:
     """The bounds of the bins of one column."""
     if not isinstance(bins, int):
         return bins._raw
-    low, high = _range(a, 0.0, 0.0) if limits is None else limits
+    low, high = ((float(a.min()), float(a.max())) if a.size else (0.0, 1.0)) if limits is None else limits
     if low > high:
         raise RuntimeError("torch.histogramdd: dimension 0's rightmost edge is less than its leftmost edge")
     if low == high:
@@ -173,11 +174,29 @@ def _edges(a: Any, bins: Any, limits: Any) -> Any:
     return np.linspace(low, high, bins + 1, dtype=a.dtype)
 
 
+def _counts(rows: Any, edges: list[Any], weight: Any) -> Any:
+    """How many rows fall between the edges of each column; a row on the last edge belongs to the last bin."""
+    shape = tuple(len(e) - 1 for e in edges)
+    places, inside = [], np.ones(len(rows), bool)
+    for column, e in zip(rows.T, edges, strict=True):
+        place = np.searchsorted(e, column, "right") - 1
+        place[column == e[-1]] = len(e) - 2
+        inside &= (column >= e[0]) & (column <= e[-1])
+        places.append(place)
+    flat = np.ravel_multi_index([p[inside] for p in places], shape, mode="clip")
+    return np.bincount(flat, None if weight is None else weight[inside], math.prod(shape)).reshape(shape)
+
+
 def _histogram(rows: Any, bins: Any, limits: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
     """Counts of the rows of a matrix, and the edges of each column."""
     pairs = [None] * rows.shape[1] if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
     edges = [_edges(rows[:, i], b, pairs[i]) for i, b in enumerate(bins)]
-    found = np.histogramdd(rows, edges, density=density, weights=weight)[0]
+    found = _counts(rows, edges, weight).astype(rows.dtype)
+    if density:
+        total = found.sum()
+        for i, e in enumerate(edges):
+            found = found / np.diff(e).reshape([-1 if i == d else 1 for d in range(found.ndim)])
+        found = found / total
     return found.astype(rows.dtype), edges
 
 

@@ -424,7 +424,7 @@ polar_op = operation(
 )  # fmt: skip
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="exact")
 def complex_(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * 1j; RuntimeError if the two are not floats of one dtype."""
     _check_parts("complex", real, imag)

@@ -12,7 +12,7 @@ from .._core.state import L
 from .._core.tensor import Tensor
 from . import arithmetic, reductions, views
 from .losses import number_minus, reduced, reduction_name
-from .nonlinear import refuse
+from .nonlinear import undifferentiated
 
 norm_dim = operation(
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[] dim, bool keepdim=False)",
@@ -24,8 +24,9 @@ pdist_op = operation(
     self=lambda f, grad, self, p, result: f._pdist_backward(grad, self, p, result),
 )
 operation(
-    "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)", node="NotImplemented",
-    grad_output=refuse("_pdist_backward"), self=refuse("_pdist_backward"), pdist=refuse("_pdist_backward"),
+    "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)", node="PdistBackwardBackward0",
+    grad_output=undifferentiated("_pdist_backward"), self=undifferentiated("_pdist_backward"),
+    pdist=undifferentiated("_pdist_backward"),
 )  # fmt: skip
 
 EPSILON = 1e-12

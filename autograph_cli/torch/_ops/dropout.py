@@ -13,6 +13,7 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import arithmetic, views
+from .nonlinear import refuse
 from .random import in_memory_order, stream_of
 
 ALPHA = 1.7580993408473766
@@ -22,6 +23,13 @@ native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
     lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept), nondifferentiable=("result1",),
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
+)  # fmt: skip
+
+native_dropout_backward = operation(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
+    lambda f, grad, kept, scale: grad * kept * f.number(scale, grad), node="NativeDropoutBackwardBackward0",
+    grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
+    mask=refuse("native_dropout_backward: mask"),
 )  # fmt: skip
 
 

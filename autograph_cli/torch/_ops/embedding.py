@@ -9,10 +9,12 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.views import bump
 from . import views
+from .nonlinear import refuse, undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
-    weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq: f.embedding_dense_backward(
+    weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
+        f.embedding_sparse_backward if sparse else f.embedding_dense_backward)(
         grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
 )  # fmt: skip
 operation(
@@ -28,15 +30,6 @@ def rows_again(f: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
         mask = f.eq(f.reshape(indices, (-1, 1)), f.full_like_number(indices, padding_idx))
         rows = f.masked_fill_Scalar(rows, mask, 0)
     return f.view(rows, (*indices.shape, rows.shape[1]))
-
-
-def no_second(name: str) -> Any:
-    """The formula of a backward that PyTorch does not differentiate, with its own kind of error."""
-
-    def formula(f: Any, grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return formula
 
 
 bag_op = operation(
@@ -55,13 +48,13 @@ operation(
     "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
     "int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
-    grad_output=no_second("_embedding_bag_backward"), per_sample_weights=no_second("_embedding_bag_backward"),
+    grad_output=undifferentiated("_embedding_bag_backward"), per_sample_weights=undifferentiated("_embedding_bag_backward"),
 )  # fmt: skip
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
-    node="EmbeddingBagPerSampleWeightsBackwardBackward0",
-    grad_output=no_second("_embedding_bag_per_sample_weights_backward"),
-    weight=no_second("_embedding_bag_per_sample_weights_backward"),
+    node="NotImplemented",
+    grad_output=refuse("_embedding_bag_per_sample_weights_backward"),
+    weight=refuse("_embedding_bag_per_sample_weights_backward"),
 )
 one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
 
@@ -99,14 +92,13 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     tensor([[0., 1.],
             [1., 0.]])
     """
-    _dense(sparse, "embedding")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", input)
     padding = _padding(padding_idx, weight._raw.shape[0])
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
-    return embedding_op(weight, input, padding, scale_grad_by_freq, False)
+    return embedding_op(weight, input, padding, scale_grad_by_freq, sparse)
 
 
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import dtypes
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, publish
@@ -247,7 +248,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
             raise RuntimeError(
                 f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
+        kinds = input._raw.dtype, value._raw.dtype
+        if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
+            raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
         return masked_fill_tensor, input, mask, value
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
     return masked_fill_scalar, input, mask, value
 
 

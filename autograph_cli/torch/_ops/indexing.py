@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
+from .._core.views import check_inplace, run_inplace
 from . import views
 from .arithmetic import no_derivative, scaled
 
@@ -333,14 +333,19 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite with the values of `src`, cast and broadcast."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if src is input:
-        return input
+    check_inplace(input, src)
+    shape = input._raw.shape
+    if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
+        )
     return run_inplace(copy_op.op, (input, src))
 
 
 @composite(name="fill_")
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with one number."""
+    check_inplace(input, value)
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -413,7 +418,7 @@ def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | 
     return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
 
 
-@composite(out="apart")
+@composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)
@@ -444,7 +449,19 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @dispatch()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
-    return _index_add, input, dims.wrap(dim, input.ndim), index, source, alpha
+    d = dims.wrap(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_add_(): Index should have dimension 1 or 0")
+    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or (source.ndim != input.ndim and input.ndim):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input._raw.shape)} source.shape = {list(source._raw.shape)}"
+        )
+    return _index_add, input, d, index, source, alpha
+
+
+def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return (*shape[:dim], *shape[dim + 1 :])
 
 
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
@@ -454,9 +471,11 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
 _index_add.op = index_add_op.op  # type: ignore[attr-defined]
 
 
-@composite()
+@composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
+    if as_tuple and input.ndim == 0:
+        input = views.unsqueeze_op(input, 0)
     from .._core.general import kernels
 
     places = kernels().nonzero(input._raw)

@@ -62,6 +62,8 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 
 
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     given = list(tensors)
     if not given:
         raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from .._core import dims
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
 from .._core.state import L
@@ -296,6 +297,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input))."""
+    dims.broadcast(input._raw.shape, target._raw.shape)
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
 
 
@@ -353,7 +355,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     if given != size:
         if given == size[:-1]:
             var = views.unsqueeze_op(var, var.ndim)
-        elif not (given[:-1] == size[:-1] and given[-1:] == (1,)):
+        elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")

@@ -119,10 +119,7 @@ def multi_head_attention_forward(
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same = (key is query, value is key)
-        query = query.unsqueeze(1)  # type: ignore[attr-defined]
-        key = query if same[0] else key.unsqueeze(1)  # type: ignore[attr-defined]
-        value = key if same[1] else value.unsqueeze(1)  # type: ignore[attr-defined]
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))  # type: ignore[attr-defined]
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     targets, batch, size = query._raw.shape
     sources = key._raw.shape[0]

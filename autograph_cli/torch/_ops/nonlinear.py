@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operation, operations
-from .._core.registry import composite, methods
+from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import activations, views
@@ -19,6 +19,15 @@ def refuse(name: str) -> Any:
 
     def formula(f: Any, grad: Any) -> Any:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
+
+
+def undifferentiated(name: str) -> Any:
+    """A formula for a backward that PyTorch gives a node of its own, but no derivative."""
+
+    def formula(f: Any, grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return formula
 
@@ -308,7 +317,14 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        from .._core.dtypes import cpp_name
+        from .comparison import finfo
+
+        kind = cpp_name(input._raw.dtype)
+        raise RuntimeError(
+            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, but found "
+            f"{lambd:g}"
+        )
     return softshrink_op(input, lambd)
 
 
@@ -405,5 +421,22 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return sharp - soft.detach() + soft
 
 
-for _name, _run in {"hardshrink": hardshrink_op, "prelu": prelu}.items():
-    methods[_name] = _run
+def _in_place_of(run: Any) -> Any:
+    """`elu_`, `selu_`, ...: the function with `inplace=True`."""
+
+    def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        found: Tensor = run(input, *args, inplace=True, **kwargs)
+        return found
+
+    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
+    return changed
+
+
+celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(
+    _in_place_of, (celu, elu, hardtanh, leaky_relu, rrelu, selu, threshold)
+)
+methods |= {"hardshrink": hardshrink_op, "prelu": prelu}
+functions |= {"hardshrink": hardshrink_op}
+for _run in (celu, rrelu, selu, threshold):
+    functions[_run.__name__] = with_out(_run) if _run is threshold else _run
+    functions[f"{_run.__name__}_"] = _in_place_of(_run)

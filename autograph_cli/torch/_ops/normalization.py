@@ -9,7 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.views import bump
-from . import reductions, views
+from . import functions, reductions, views
 from .comparison import finfo
 from .convolution import wanted
 from .nonlinear import refuse
@@ -30,21 +30,45 @@ operation(
     mean=refuse("native_layer_norm_backward mean"), rstd=refuse("native_layer_norm_backward rstd"),
     bias=lambda f, grad: None,
 )  # fmt: skip
-batch_norm_op = operation(
-    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
-    "float momentum, float eps) -> (Tensor result0, Tensor result1, Tensor result2)", nondifferentiable=("result1", "result2"),
-    joint={("input", "weight", "bias"): lambda f, grad, input, weight, running_mean, running_var, result1, result2, training,
-           eps, mask: (None,) * 3 if grad is None else wanted(mask, f.native_batch_norm_backward(
-               grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask))},
-)  # fmt: skip
-operation(
-    "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
-    "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean,
-           save_invstd, train, eps: batch_norm_twice(
-               f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps)},
-    save_mean=refuse("native_batch_norm_backward save_mean"), save_invstd=refuse("native_batch_norm_backward save_invstd"),
-)  # fmt: skip
+def _batch_norm(name: str, node: str, outputs: str, backward: str) -> Any:
+    """A batch normalization under one of PyTorch's names."""
+    return operation(
+        f"{name}(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+        f"float momentum, float eps) -> ({outputs})",
+        lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")], node=node,
+        nondifferentiable=("result1", "result2", "result3"),
+        joint={("input", "weight", "bias"): lambda f, grad, input, weight, running_mean, running_var, result1, result2, training,
+               eps, mask: (None,) * 3 if grad is None else wanted(mask, getattr(f, backward)(
+                   grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask))},
+    )  # fmt: skip
+
+
+def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
+    refused = {t: refuse(f"{name} {t}") for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))}
+    operation(
+        f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
+        f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask{', Tensor? reserve=None' * bool(reserve)}) -> "
+        "(Tensor, Tensor, Tensor)", lambda f, *args: f.native_batch_norm_backward(*args[:10]), node=node,
+        joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean,
+               save_invstd, train, eps: batch_norm_twice(
+                   f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps)},
+        **refused,
+    )  # fmt: skip
+
+
+_THREE = "Tensor result0, Tensor result1, Tensor result2"
+batch_norm_op = _batch_norm("native_batch_norm", "NativeBatchNormBackward0", _THREE, "native_batch_norm_backward")
+batch_norm_legit = _batch_norm(
+    "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
+)
+batch_norm_no_stats = _batch_norm(
+    "_native_batch_norm_legit.no_stats", "NativeBatchNormLegitBackward1", _THREE, "native_batch_norm_backward"
+)
+batch_norm_with_update = _batch_norm(
+    "_batch_norm_with_update", "BatchNormWithUpdateBackward0", f"{_THREE}, Tensor result3", "batch_norm_backward"
+)
+_batch_norm_backward("native_batch_norm_backward", "NativeBatchNormBackwardBackward0")
+_batch_norm_backward("batch_norm_backward", "BatchNormBackwardBackward0", "reserve")
 group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
@@ -139,12 +163,11 @@ def group_norm_gradients(f: Any, grads: Any, input: Any, mean: Any, rstd: Any, w
         by_product = f.unsqueeze_in_place(f.sum_dim_IntList(grad * x, (3,), False), 3)
         by_sum = f.unsqueeze_in_place(f.sum_dim_IntList(grad, (3,), False), 3)
     if mask[0]:
-        parts = _group_norm_image(f, grad, by_product, by_sum, x, mean, rstd, gamma, each * rest)
-        if by_rstd is not None:
-            parts.append(by_rstd * rstd * rstd * rstd * f.sub(mean, x) * f.full_like_number(x, 1 / (each * rest)))
-        if by_mean is not None:
-            parts.append(f.mul_Scalar(f.expand(by_mean, cells), 1 / (each * rest)))
-        image = None if not parts else f.reshape(added(parts), tuple(input.shape))
+        cube = rstd * rstd * rstd
+        parts = _group_norm_image(f, grad, by_product, by_sum, x, mean, rstd, cube, gamma, each * rest)
+        parts.append(_group_statistics(f, by_mean, by_rstd, x, cube, each * rest))
+        total = added(parts)
+        image = None if total is None else f.reshape(total, tuple(input.shape))
     if grad is None:
         return image, None, None
     kernel = bias = None
@@ -155,14 +178,25 @@ def group_norm_gradients(f: Any, grads: Any, input: Any, mean: Any, rstd: Any, w
     return image, kernel, bias
 
 
-def _group_norm_image(f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, gamma: Any,
+def _group_statistics(f: Any, by_mean: Any, by_rstd: Any, x: Any, cube: Any, count: int) -> Any:
+    """The gradient of the input through the mean and the inverse deviation."""
+    parts = []
+    if by_rstd is not None:
+        slope = f.mul_Scalar(f.mul_Scalar(cube, -0.5) * by_rstd, 2 / count)
+        parts.append(slope * f.sub(x, f.mean_dim(x, (2, 3), True)))
+    if by_mean is not None:
+        parts.append(f.div_Scalar(f.expand(by_mean, tuple(x.shape)), count))
+    return added(parts)
+
+
+def _group_norm_image(f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, cube: Any, gamma: Any,
                       count: int) -> list[Any]:  # fmt: skip
     if grad is None:
         return []
     fold = lambda t: f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)  # noqa: E731
     product, total = fold(by_product), fold(by_sum)
     slope = rstd if gamma is None else rstd * gamma
-    curve = f.mul_Scalar(f.sub(total * mean, product) * (rstd * rstd * rstd), 1 / count)
+    curve = f.mul_Scalar(f.sub(total * mean, product) * cube, 1 / count)
     shift = f.sub(f.neg(curve) * mean, f.mul_Scalar(total * rstd, 1 / count))
     return [slope * grad + curve * x + shift]
 
@@ -174,7 +208,7 @@ def _shown(shape: Any) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
         raise RuntimeError(
@@ -189,7 +223,7 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> tupl
             )
     if input._raw.shape[-len(sizes) :] != sizes:
         raise RuntimeError(
-            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*, {_shown(sizes)[1:]}, but got input of size"
+            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*{comma}{_shown(sizes)[1:]}, but got input of size"
             f"{_shown(input._raw.shape)}"
         )
     return sizes
@@ -212,7 +246,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: A
 @composite(method=False)
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
-    sizes = _check_normalized(input, normalized_shape, weight, None)
+    sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
     axes = tuple(range(input.ndim - len(sizes), input.ndim))
     tiny = finfo(input.dtype).eps if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
@@ -230,15 +264,27 @@ def _update(running: Any, value: Any, momentum: float) -> None:
 def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
                       eps: float) -> Any:  # fmt: skip
     """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while training."""
+    return normalized_batch(batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def normalized_batch(run: Any, input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                     momentum: float, eps: float) -> Any:  # fmt: skip
+    """The results of a batch normalization, and the running statistics moved on while training."""
     # While training the statistics are written, not read: what backward keeps does not depend on them.
     read = (None, None) if training else (running_mean, running_var)
-    results = batch_norm_op(input, weight, bias, *read, training, momentum, eps)
+    results = run(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
-        count = input._raw.size / max(input._raw.shape[1], 1)
+        count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
         variance = results[2]._raw ** -2.0 - eps
         _update(running_mean, results[1]._raw, momentum)
         _update(running_var, variance * (count / max(count - 1, 1)), momentum)
     return results
+
+
+def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
+    out = functions.clone_(input)
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]  # type: ignore[no-any-return]
 
 
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
@@ -250,9 +296,12 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    channels = shape[1] if len(shape) > 1 else 0
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.size != shape[1]:
-            raise RuntimeError(f"{name} should contain {shape[1]} elements not {t._raw.size}")
+        if t is not None and t._raw.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
+    if not input._raw.size:
+        return _empty_batch(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
     return found
 
@@ -311,9 +360,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
     if input._raw.size == 0:
         return input
-    squares = views.unsqueeze_op(input * input, 1)
+    squares = input * input
     if input.ndim == 3:
-        squares = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+        squares = pad(views.unsqueeze_op(squares, 1), (0, 0, size // 2, (size - 1) // 2))
         mean = views.squeeze(avg_pool2d(squares, (size, 1), 1), 1)
     else:
         shape = input._raw.shape

@@ -304,7 +304,8 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
     side: Any = "right" if right else "left"
-    if row.ndim == 1:
+    if row.ndim == 1 or not values.size:
+        row = row.reshape(-1)
         found = np.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)

@@ -111,9 +111,11 @@ def _window(input: Tensor, dim: int, start: int, end: int) -> Tensor:
 def _fixed_split(name: str, dim: int, ndim: int) -> None:
     def run(input: Tensor, indices_or_sections: Any, *, indices: Any = None, sections: Any = None) -> Any:
         given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
+        if not isinstance(given, (int, tuple, list)):
+            raise TypeError(f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})")
         if input.ndim < ndim:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}, but got a tensor with "
+                f"torch.{name} requires a tensor with at least {ndim} dimension, but got a tensor with "
                 f"{input.ndim} dimensions!"
             )
         d = 0 if name == "hsplit" and input.ndim == 1 else dim

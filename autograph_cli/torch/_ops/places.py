@@ -278,7 +278,7 @@ def argwhere(input: Tensor) -> Tensor:
     return made
 
 
-@composite()
+@composite(out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`nonzero` cut or filled up to `size` rows."""
     if size < 0:
@@ -304,7 +304,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))

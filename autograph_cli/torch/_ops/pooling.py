@@ -122,7 +122,10 @@ def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> t
 
 def _check(input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> None:
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D")
+        raise RuntimeError(
+            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input" if name.startswith("avg") else
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D"
+        )  # fmt: skip
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
     if any(p < 0 for p in padding):
@@ -134,14 +137,21 @@ def _check(input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, pa
         )
     size = input._raw.shape[-dims:]
     if 0 in input._raw.shape[-dims - 1 :]:
-        raise RuntimeError(
-            f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got: "
-            f"{list(input._raw.shape)}"
-        )
+        _empty(input, dims, name)
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if min(out) < 1:
         shown = ["x".join(map(str, (input._raw.shape[-dims - 1], *each))) for each in (size, out)]
         raise RuntimeError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
+
+
+def _empty(input: Tensor, dims: int, name: str) -> None:
+    shape = list(input._raw.shape)
+    if dims == 3:
+        raise RuntimeError(
+            f"{name}_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, but input "
+            f"has a shape of {shape} and non-batch dimension {shape[-dims - (input.ndim == dims + 1) :].index(0)} has length zero!"
+        )
+    raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
 
 
 def _floating(input: Tensor, name: str) -> None:
@@ -174,12 +184,40 @@ def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, 
     return maximal[dims](input, kernel, stride, padding, dilation, ceil)
 
 
+def _check_length(input: Tensor) -> None:
+    shape = input._raw.shape
+    if input.ndim not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(shape)}"
+        )
+
+
+def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> None:
+    """What PyTorch refuses of a pooling of one dimension, in its words."""
+    _check_length(input)
+    stride = kernel if stride is None or stride == [] or stride == () else stride
+    kernel, stride, padding, dilation = (several(x, 1, "max_pool1d", "kernel_size")[0] for x in (kernel, stride, padding, dilation))
+    for name, x in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if x <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {x}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+        )
+    out = pooled_size(input._raw.shape[-1:], (kernel,), (stride,), (padding,), (dilation,), ceil)[0]
+    if out <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+
+
 @composite(method=False)
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False) -> Any:  # fmt: skip
-    if input.ndim not in (2, 3):
-        raise RuntimeError(f"max_pool1d() Expected 2D or 3D input tensor, but got {list(input._raw.shape)}")
+    """The largest element of each window of a line, and its place."""
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
+    _check_length(input)
     wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0), _wide(dilation, 1))
     return _line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
 
@@ -187,6 +225,8 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
     """The largest element of each window of a line."""
+    if not return_indices:
+        _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 
@@ -207,10 +247,15 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 def _adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
+    if dims == 1 and len(given) != 1:
+        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
+    if dims > 1 and input.ndim <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input._raw.shape)}")
     if len(given) != dims:
-        raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
+        wrong = "output_size must be" if "avg" in name else "internal error: output_size.size() must be"
+        raise RuntimeError(f"{name}{': ' if 'avg' in name else '(): '}{wrong} {dims}")
     if 0 in input._raw.shape[-dims - (input.ndim == dims + 2) :]:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -219,20 +264,30 @@ def _adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     return tuple(have if n is None else int(n) for n, have in zip(given, input._raw.shape[-dims:], strict=True))
 
 
+def _adaptive_max(dims: int, input: Tensor, size: Sizes) -> Any:
+    negative = next((n for n in size if n < 0), None)
+    if negative is not None:
+        shape = [*input._raw.shape[:-dims], *size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
+    return adaptive_maximal[dims](input, size)
+
+
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` bins."""
     size = (1, *_adaptive_size(input, output_size, 1, "adaptive_max_pool1d"))
-    found = _line(lambda x: adaptive_maximal[2](x, size), input)
+    found = _line(lambda x: _adaptive_max(2, x, size), input)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    found = adaptive_maximal[2](input, _adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
+    """The largest element of each of `output_size` (height, width) bins."""
+    found = _adaptive_max(2, input, _adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    found = adaptive_maximal[3](input, _adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
+    """The largest element of each of `output_size` (depth, height, width) bins."""
+    found = _adaptive_max(3, input, _adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
     return found if return_indices else found[0]
 
 
@@ -243,11 +298,24 @@ def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, re
     if size is None:
         ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
         size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
+    batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
     if samples is None:
-        batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
         samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype)
+    samples = _fitting_samples(samples, batch, input._raw.shape[-dims - 1], dims)
     found = fractional[dims](input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples)
     return found if return_indices else found[0]
+
+
+def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> Any:
+    """The numbers for a batch, of which more may be given; RuntimeError where there are too few."""
+    given = samples._raw.shape
+    if given[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if given[1] != channels:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if given[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {given[2]}.")
+    return samples[:batch]  # type: ignore[index]
 
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
@@ -272,12 +340,15 @@ def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any,
                     f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})'
                 )
         size = given
+    if indices._raw.shape != input._raw.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got indices tensor "
+            f"with shape: {list(indices._raw.shape)}"
+        )
     if indices._raw.size and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
         raise RuntimeError(
             f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size {'x'.join(map(str, size))}"
         )
-    if indices._raw.shape != input._raw.shape:
-        raise RuntimeError("Expected shape of indices to be same as that of the input tensor")
     found: Tensor = unpooled[dims](input, indices, size)
     return found
 
@@ -343,8 +414,10 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
     size = _adaptive_size(input, output_size, dims, f"adaptive_avg_pool{dims}d")
     if any(n < 0 for n in size):
-        raise RuntimeError(f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received "
-                           f"{list(size)}")  # fmt: skip
+        shown = f"{{{size[0]}, {','.join(map(str, size[1:]))}}}"
+        raise RuntimeError(
+            f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {shown}"
+        )
     if size == (1,) * dims:
         return reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
     found: Tensor = average[dims][1](input, size)
@@ -382,6 +455,13 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     kernel = several(kernel_size, 2, "lp_pool2d", "kernel_size")
     mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return _powers(input, norm_type, mean, math.prod(kernel))
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of a volume."""
+    kernel = several(kernel_size, 3, "lp_pool3d", "kernel_size")
+    mean = avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return _powers(input, norm_type, mean, math.prod(kernel))
 
 

@@ -114,7 +114,8 @@ for _name, _op in (("addmm", linear.addmm), ("addmv", addmv_op), ("addr", addr_o
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
     methods[f"{_name}_"] = _in_place
-functions["addmv_"] = methods["addmv_"]
+    if _name == "addmv":
+        functions["addmv_"] = _in_place
 
 
 # ---------------------------------------------------------------- of vectors

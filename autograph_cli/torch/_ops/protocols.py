@@ -20,6 +20,7 @@ from .._core.views import materialize
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
+from .sparse import sparse_text
 
 # ---------------------------------------------------------------- numbers
 
@@ -124,6 +125,8 @@ def text(tensor: Tensor, prefix: str | None = None) -> str:
     """`repr` of a tensor; `prefix` stands before its elements (the class by default)."""
     if prefix is None:
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
+    if tensor.is_sparse:
+        return sparse_text(tensor)
     node = tensor.grad_fn
     return formatting.tensor_str(
         tensor._raw,
@@ -211,6 +214,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self.is_sparse:
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self._raw.dtype == dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     return materialize(self).view()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, general
+from .._core import dims, dtypes, general
 from .._core import generator as samplers
 from .._core.named import Named
 from .._core.operation import operation
@@ -219,8 +219,17 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = 
 
 
 @composite()
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
+) -> Tensor:
     """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
+    if input.ndim and input._raw.shape[-1] > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+    if out is not None:
+        if out._raw.dtype != np.int64:
+            raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
+        general.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
+        return out
     return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement)))
 
 

@@ -75,7 +75,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end, steps = number("linspace", "start", 1, start), number("linspace", "end", 2, end), _count(steps)
+    start, end = _bound("linspace", "start", 1, start), _bound("linspace", "end", 2, end)
+    steps = _count("linspace", steps)
     wanted = placed("linspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     if wanted.kind == "b":
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
@@ -87,7 +88,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
              device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
              out: Any = None) -> Tensor:  # fmt: skip
     """`base` to the power of each of `linspace(start, end, steps)`."""
-    start, end, steps = number("logspace", "start", 1, start), number("logspace", "end", 2, end), _count(steps)
+    start, end = _bound("logspace", "start", 1, start), _bound("logspace", "end", 2, end)
+    steps = _count("logspace", steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
     raw = (
@@ -164,7 +166,15 @@ def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
-def _count(steps: Any) -> int:
+def _bound(name: str, argument: str, place: int, x: Any) -> Any:
+    if isinstance(x, Tensor) and x.ndim:
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s).")
+    return number(name, argument, place, x)
+
+
+def _count(name: str, steps: Any) -> int:
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"{name}() received an invalid combination of arguments - got (int, int, {type(steps).__name__})")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return int(steps)

@@ -139,7 +139,7 @@ def _gru_step(x: Any, state: State, cell: Cell) -> State:
     h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
     reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
     new = (x_new + h_new.mul_(reset)).tanh()
-    return ((h - new) * update + new,)
+    return ((h - new).mul_(update) + new,)
 
 
 STEPS: dict[str, Step] = {"rnn_tanh": _simple_step("tanh"), "rnn_relu": _simple_step("relu"), "lstm": _lstm_step, "gru": _gru_step}

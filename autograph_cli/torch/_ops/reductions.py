@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.registry import composite
+from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .results import named_result
 
@@ -81,11 +81,11 @@ all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
 argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
-    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None)",
+    "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )  # fmt: skip
 cumprod_op = operation(
-    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None)",
+    "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 logsumexp_op = operation(
@@ -195,12 +195,14 @@ def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepd
 
 def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     """grad * result / x, and the product of the others where a factor is 0."""
+    if self.ndim == 0:
+        return grad
     if dim is not None:
         grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
     if not f.has_zero(self):
         return grad * f.conj(f.div(result, self))
-    if dim is not None or self.ndim == 0:
-        return product_of_others(f, grad, self, dim or 0)
+    if dim is not None:
+        return product_of_others(f, grad, self, dim)
     flat = f.reshape(self, (-1,))
     return f.reshape(product_of_others(f, grad, flat, 0), tuple(self.shape))
 
@@ -233,8 +235,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     """The mean of all elements, or over `dim`."""
     kind = input.dtype if dtype is None else dtype
     if kind.category < dtypes.FLOATING:
+        source = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: "
             f"{dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
@@ -292,15 +295,33 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return vector_norm(input, order, folded, keepdim, dtype=raw_dtype(dtype))
 
 
+def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
+    """Raise PyTorch's errors where there is nothing to choose from."""
+    raw = input._raw
+    if raw.dtype.kind == "c":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
+    if raw.size:
+        return
+    if not isinstance(dim, int) and len(dim) == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
+    for d in wrapped_dims(dim, input):
+        if raw.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
 @composite(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The maximum over `dim`; equal elements share the gradient."""
+    _check_extreme("amax", input, dim)
     return amax_op(input, wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The minimum over `dim`; equal elements share the gradient."""
+    _check_extreme("amin", input, dim)
     return amin_op(input, wrapped_dims(dim, input), keepdim)
 
 
@@ -333,12 +354,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
-@composite()
+@composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
 
-@composite()
+@composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
@@ -353,15 +374,16 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@composite(out=True)
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    return cumsum_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
+@dispatch()
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    """The sum of the elements up to each one, along `dim`."""
+    return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@composite(out=True)
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+@dispatch()
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
-    return cumprod_op(input, dims.wrap(dim, input.ndim), dtype=raw_dtype(dtype))
+    return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
 @composite(out=True)

@@ -166,6 +166,8 @@ def _grid_sampler(dims: int) -> Any:
 
 
 grid_samplers = {n: _grid_sampler(n) for n in (2, 3)}
+for _sampler in grid_samplers.values():
+    composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),

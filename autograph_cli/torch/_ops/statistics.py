@@ -140,7 +140,7 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
 _aminmax_result = named_result("aminmax", "min", "max")
 
 
-@composite(out=True)
+@composite(out="exact")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or along `dim`."""
     d = None if dim is None else dims.wrap(dim, input.ndim)
@@ -277,9 +277,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     parts = [x for x in (prepend, input, append) if x is not None]
     for x in parts:
         _check_beside(input, x, d)
-    x = cat(parts, d) if len(parts) > 1 else input
     if n == 0:
-        return copy_(zeros_of(x._raw.shape, x), x)
+        return copy_(zeros_of(input._raw.shape, input), input)
+    x = cat(parts, d) if len(parts) > 1 else input
     for _ in range(min(n, x._raw.shape[d])):
         length = x._raw.shape[d] - 1
         before = views.narrow(x, d, 0, length)

@@ -12,6 +12,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
+from .._core.views import spanned
 from . import functions as unary
 
 view_op = operation(
@@ -253,6 +254,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
+    if not n:
+        return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
@@ -335,7 +338,7 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     base = input._base if input._base is not None else input
     shift = 0
-    if storage_offset is not None and base is not input:
+    if base is not input:
         from .._core.views import geometry
 
         shift = geometry(input._raw, base._raw)[2]
@@ -425,14 +428,15 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
 
     if grad.requires_grad:
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
-        reach = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+        before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
+        reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
         memory = make(np.zeros(reach, grad._raw.dtype))
         if len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
-            return as_strided_op(memory, sizes, strides, 0)
+            return as_strided_op(memory, sizes, strides, before)
         flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
-        return as_strided_op(flat, sizes, strides, 0)
+        return as_strided_op(flat, sizes, strides, before)
     from .._core.general import kernels
 
     return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))

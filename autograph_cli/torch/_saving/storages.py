@@ -80,6 +80,8 @@ class Places:
 
         RuntimeError where tensors of different dtypes share memory.
         """
+        if tensor.is_sparse:
+            raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
         raw = tensor._raw
         root = None if isinstance(raw, np.generic) else _root(raw)
         if root is None or not _is_within(raw, root):

@@ -136,6 +136,9 @@ class BackwardCFunction(FunctionCtx, Node):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
         return tuple(g for g, is_tensor in zip(given, places, strict=False) if is_tensor)
 
+    def __call__(self, *_: Any) -> Any:
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
@@ -233,7 +236,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node._tensor_places = tuple(isinstance(x, Tensor) for x in args)
         node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
         number = next_sequence_nr()
-        record = L.grad and any(node.needs_input_grad)
+        record = L.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
         mode, L.grad = L.grad, False
         try:

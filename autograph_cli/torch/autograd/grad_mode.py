@@ -125,7 +125,7 @@ class enable_grad(_Bare):
         self.prev = False
 
     def __enter__(self) -> None:
-        self.prev, L.grad = L.grad, not L.inference
+        self.prev, L.grad = L.grad, True
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
@@ -147,14 +147,14 @@ class set_grad_enabled(ContextDecorator):
             )
         self.prev = L.grad
         self.mode = mode
-        L.grad = mode and not L.inference
+        L.grad = mode
 
     def __call__(self, function: Any) -> Any:
         L.grad = self.prev
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        L.grad = self.mode and not L.inference
+        L.grad = self.mode
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev

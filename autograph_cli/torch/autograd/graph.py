@@ -11,10 +11,10 @@ from .._core.backward import GradientEdge
 from .._core.node import Handle, Node, edge_of
 from .._core.state import L
 from .._core.tensor import Tensor
-from .._core.views import bump
-from .grad_mode import count_special
+from .._core.views import bump, counter
+from .grad_mode import count_special, no_grad
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
            "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]  # fmt: skip
 
 
@@ -34,7 +34,7 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         if L.saved_hooks_disabled is not None:
             raise RuntimeError(L.saved_hooks_disabled)
         L.saved_hooks = (*L.saved_hooks, (self.pack_hook, self.unpack_hook))
@@ -73,12 +73,83 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside the block, entering `saved_tensors_hooks` raises RuntimeError(error_message)."""
+    if L.saved_hooks:
+        raise RuntimeError(error_message)
     before = L.saved_hooks_disabled
     L.saved_hooks_disabled = error_message
     try:
         yield
     finally:
         L.saved_hooks_disabled = before
+
+
+class _Copy:
+    """A saved tensor, or a copy of it once it is about to be changed."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class _AllowMutationOnSavedContext:
+    """What was saved inside one `allow_mutation_on_saved_tensors` block."""
+
+    def __init__(self) -> None:
+        self.active = True
+        self._saved: dict[int, tuple[list[int], weakref.WeakSet[_Copy]]] = {}
+        """By the id of a version counter: the counter, and what was saved of its memory and not copied yet."""
+
+    def clear(self) -> None:
+        """Forget everything; what was recorded in the block cannot run backward any more."""
+        self.active = False
+        self._saved.clear()
+
+    def pack(self, tensor: Tensor) -> _Copy:
+        copy, versions = _Copy(tensor), counter(tensor)
+        self._saved.setdefault(id(versions), (versions, weakref.WeakSet()))[1].add(copy)
+        return copy
+
+    def unpack(self, copy: _Copy) -> Tensor:
+        if not self.active:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+                "recorded."
+            )
+        return copy.tensor
+
+    def before_change(self, tensor: Tensor) -> None:
+        """Copy what was saved of the memory of a tensor that is about to be changed."""
+        _, copies = self._saved.pop(id(tensor._counter), (None, ()))
+        with no_grad():
+            for copy in list(copies):
+                copy.tensor = copy.tensor.clone()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
+    """Inside the block, tensors saved for backward may be changed in place: they are copied before.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x.clone()
+    ...     z = (y * y).sum()
+    ...     _ = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if L.before_change is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
+    with saved_tensors_hooks(context.pack, context.unpack):
+        L.before_change = context.before_change
+        try:
+            yield context
+        finally:
+            L.before_change = None
+            context.clear()
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

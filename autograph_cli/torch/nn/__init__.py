@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import functional, init, modules, parallel, parameter, utils
+from . import common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import LAYERS
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -12,8 +12,8 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 globals().update(LAYERS)
 utils._fill()
 __all__ = [
-    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "functional", "init", "modules", "parallel",
-    "parameter", "utils", *modules.__all__,
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "common_types",
+    "functional", "grad", "init", "modules", "parallel", "parameter", "utils", *sorted(LAYERS),
 ]  # fmt: skip
 
 

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as softplus
 from .._ops.attention import bilinear, scaled_dot_product_attention
+from .._ops.chunked import linear_cross_entropy
 from .._ops.classification import (
     cross_entropy,
     ctc_loss,
-    linear_cross_entropy,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
@@ -65,25 +66,32 @@ from .._ops.losses import (
 from .._ops.multihead import multi_head_attention_forward
 from .._ops.nonlinear import (
     celu,
+    celu_,
     elu,
+    elu_,
     gelu,
     glu,
     gumbel_softmax,
     hardsigmoid,
     hardswish,
     hardtanh,
+    hardtanh_,
     leaky_relu,
+    leaky_relu_,
     logsigmoid,
     mish,
     prelu,
     relu6,
     rrelu,
+    rrelu_,
     selu,
+    selu_,
     silu,
     softshrink,
     softsign,
     tanhshrink,
     threshold,
+    threshold_,
 )
 from .._ops.nonlinear import hardshrink_op as hardshrink
 from .._ops.normalization import (
@@ -110,6 +118,7 @@ from .._ops.pooling import (
     fractional_max_pool3d,
     lp_pool1d,
     lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
@@ -135,6 +144,11 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return input.relu_() if inplace else _relu(input)
 
 
+def relu_(input: Any) -> Any:
+    """`relu` in place."""
+    return input.relu_()
+
+
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along `dim`."""
     return _softmax(input, _implicit(input) if dim is None else dim, dtype)
@@ -152,6 +166,23 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _with_indices(pool: Any) -> Any:
+    """The pooling that also returns where each maximum was."""
+    return functools.partial(pool, return_indices=True)
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    _with_indices, (max_pool1d, max_pool2d, max_pool3d)
+)
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = map(
+    _with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
+)
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
+    _with_indices, (fractional_max_pool2d, fractional_max_pool3d)
+)
+native_channel_shuffle = channel_shuffle
 
 
 def __getattr__(name: str) -> Any:

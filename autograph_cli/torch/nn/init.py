@@ -62,13 +62,28 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                       stacklevel=3)  # fmt: skip
 
     def below(x: float) -> float:
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
-    low, high = below((a - mean) / std), below((b - mean) / std)
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    tensor.erfinv_()
-    tensor.mul_(std * math.sqrt(2.0)).add_(mean)
-    return tensor.clamp_(min=a, max=b)
+    if below(b) - below(a) > 0.3:
+        return _drawn_again(tensor, lambda t: t.normal_(mean, std, generator=generator), lambda t: (t < a) | (t > b))
+    nearest = min(max(mean, a), b) - mean
+
+    def rejected(t: Any) -> Any:
+        densities = torch.exp((nearest**2 - (t - mean) ** 2) / (2 * std**2))
+        return torch.empty_like(t).uniform_(generator=generator) >= densities
+
+    return _drawn_again(tensor, lambda t: t.uniform_(a, b, generator=generator), rejected)
+
+
+def _drawn_again(tensor: Any, draw: Callable[[Any], Any], rejected: Callable[[Any], Any]) -> Any:
+    """Draw all elements, and those that are rejected again until none is."""
+    draw(tensor)
+    left = rejected(tensor)
+    while left.any():
+        fresh = draw(torch.empty_like(tensor))
+        tensor.copy_(torch.where(left, fresh, tensor))
+        left = left & rejected(fresh)
+    return tensor
 
 
 @_outside_the_graph

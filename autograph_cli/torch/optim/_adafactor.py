@@ -44,13 +44,16 @@ class Adafactor(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
-                    _update(p, -p.grad if group["maximize"] else p.grad, self._state_of(p), group)
+                    state = self._state_of(p)
+                    _update(p, -p.grad if group["maximize"] else p.grad, state, group)
         return loss
 
     def _state_of(self, p: Tensor) -> dict[str, Any]:
         state: dict[str, Any] = self.state[p]
         if p.dtype.is_complex:
             raise RuntimeError("Adafactor does not support complex parameters")
+        if p.grad.is_sparse:  # type: ignore[union-attr]
+            raise RuntimeError("Adafactor does not support sparse gradients")
         if not state:
             start_counting(state)
             grad: Any = p.grad

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core.registry import functions
+from .._core.rows import Rows
 from .._core.state import L, S
 from .._core.tensor import Tensor, make
 from .._core.views import bump, materialize
@@ -74,6 +75,8 @@ class Elementwise(Optimizer):
             meta = p._meta
             if meta is None or meta.grad is None:
                 continue
+            if meta.grad._raw.__class__ is Rows and self.sparse_text is not None:
+                raise RuntimeError(self.sparse_text.format(type(self).__name__))
             state = self._state_of(p, group, names) if names or self.counts_steps else {}
             numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
             run(group, p, meta.grad, [state[name] for name in names], numbers)
@@ -103,6 +106,8 @@ class Elementwise(Optimizer):
         if group.get("fused") and not p.dtype.is_floating_point:
             raise RuntimeError(_FUSED.format(p.dtype))
 
+    sparse_text: str | None = "{} does not support sparse gradients"
+    """Why sparse gradients are refused; None where they are not."""
     capturable_text = "params and state_steps"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -115,11 +120,17 @@ class Elementwise(Optimizer):
                     if name in known and not isinstance(known[name], Tensor):
                         known[name] = make(_scalar_type(group)(known[name]))
 
+    def take_rows(self, grad: Rows, group: dict[str, Any]) -> Any:
+        """A sparse gradient as an array; RuntimeError where an option rules it out."""
+        return grad.dense()
+
     # -- two worlds
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         raw, g = p._raw, grad._raw
         f = updates(raw.dtype)
+        if g.__class__ is Rows:
+            g = self.take_rows(g, group)
         if group["maximize"]:
             g = -g
         if raw.dtype == f.dtype and raw.ndim:

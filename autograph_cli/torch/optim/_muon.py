@@ -55,6 +55,8 @@ class Muon(Optimizer):
     def _update(self, p: Any, grad: Any, group: dict[str, Any]) -> None:
         if p.dtype.is_complex:
             raise RuntimeError("Muon does not support complex parameters")
+        if grad.is_sparse:
+            raise RuntimeError("Muon does not support sparse gradients")
         if group["ns_steps"] >= 100:
             raise ValueError("Number of steps must be less than 100 for computational efficiency")
         if len(group["ns_coefficients"]) != 3:

@@ -11,6 +11,13 @@ from ._elementwise import Elementwise, number
 class Adagrad(Elementwise):
     """The gradient divided by the root of the sum of its squares so far. ValueError for options out of range."""
 
+    sparse_text = None
+
+    def take_rows(self, grad: Any, group: dict[str, Any]) -> Any:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        return grad.dense()
+
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip

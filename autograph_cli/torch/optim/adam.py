@@ -23,6 +23,8 @@ class Adam(Elementwise):
     tensor([0.9000], requires_grad=True)
     """
 
+    sparse_text = "Adam does not support sparse gradients, please consider SparseAdam instead"
+
     def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False, fused: bool | None = None,

@@ -51,7 +51,7 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Any:
         parts = []
         for p in self._params:
-            grad = p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
+            grad = p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
             parts.append(functions["view_as_real"](grad).reshape(-1) if grad.dtype.is_complex else grad)
         return functions["cat"](parts, 0)
 

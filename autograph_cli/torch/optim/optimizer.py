@@ -15,6 +15,7 @@ from .._core.node import Handle
 from .._core.registry import functions
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._ops.sparse import no_rows
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 _before_every_step: Hooks = OrderedDict()
@@ -122,7 +123,10 @@ class Optimizer:
                     meta.grad.detach_()
                 else:
                     meta.grad.requires_grad_(False)
-                meta.grad.zero_()
+                if meta.grad.is_sparse:
+                    meta.grad._raw = no_rows(p.dtype.numpy, tuple(p.shape))
+                else:
+                    meta.grad.zero_()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -22,6 +22,7 @@ class SGD(Elementwise):
     """
 
     counts_steps = False
+    sparse_text = None
     _first = False
     """Whether the parameter at hand has no momentum yet."""
 
@@ -40,6 +41,11 @@ class SGD(Elementwise):
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
+
+    def take_rows(self, grad: Any, group: dict[str, Any]) -> Any:
+        if group["weight_decay"]:
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        return grad.dense()
 
     def _state_of(self, p: Any, group: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
         state: dict[str, Any] = self.state[p]

@@ -124,3 +124,14 @@ def test_out_takes_the_result():
         torch.add(torch.ones(2, requires_grad=True), 2, out=out)
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
         torch.mul(torch.ones(2), 1.5, out=torch.empty(2, dtype=torch.long))
+
+
+def test_no_two_families_of_kernels_have_a_method_of_the_same_name():
+    from autograph_cli.torch._kernels import Kernels
+
+    owners = {}
+    for family in Kernels.__mro__[1:-1]:
+        for name in vars(family):
+            if not name.startswith("__"):
+                owners.setdefault(name, []).append(family.__name__)
+    assert {name: found for name, found in owners.items() if len(found) > 1} == {}

@@ -25,13 +25,13 @@ from . import (
     sparse,
     transformer,
     upsampling,
+    utils,
 )  # fmt: skip
 
 _FAMILIES = (
     activation, adaptive, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-    module, normalization, padding, pixelshuffle, pooling, rnn, sparse,
-    transformer, upsampling,
+    module, normalization, padding, pixelshuffle, pooling, rnn, sparse, transformer, upsampling,
 )  # fmt: skip
 LAYERS = {name: vars(family)[name] for family in _FAMILIES for name in family.__all__}
 globals().update(LAYERS)
-__all__ = sorted(LAYERS)
+__all__ = [*sorted(LAYERS), "utils"]

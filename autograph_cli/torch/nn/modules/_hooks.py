@@ -29,10 +29,6 @@ class GlobalHooks:
         self.backward: Hooks = OrderedDict()
         self.backward_is_full: bool | None = None
 
-    @property
-    def any_call(self) -> bool:
-        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
-
 
 everywhere = GlobalHooks()
 
@@ -223,6 +219,9 @@ class BackwardHook:
         return tuple(grads[i] for i in self.outputs) if changed_any else None
 
     def _without_inputs(self, grads: tuple[Any, ...]) -> None:
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+                      "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                      "#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=5)  # fmt: skip
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.n_inputs, grads)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):

@@ -52,7 +52,12 @@ class Layer(Module):
         return {name: getattr(self, name) for name in self.__constants__}
 
     def forward(self, *inputs: Any) -> Any:
-        return getattr(F, self._function)(*inputs, **self._settings())
+        of = self.__dict__
+        try:
+            settings = {name: of[name] for name in self.__constants__}
+        except KeyError:  # one of them was made a parameter
+            settings = self._settings()
+        return getattr(F, self._function)(*inputs, **settings)
 
     def extra_repr(self) -> str:
         if self._shows is not None:

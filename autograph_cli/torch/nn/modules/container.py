@@ -381,7 +381,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or `default`."""
-        return self.get(key, default)
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> Any:
         """A dictionary with these keys and one value."""

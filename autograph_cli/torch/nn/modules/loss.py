@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from .. import functional as F
@@ -12,7 +14,8 @@ from .module import Module
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "MarginRankingLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions", "MSELoss", "MarginRankingLoss",
     "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss",
     "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
@@ -41,6 +44,9 @@ class _Loss(Layer):
         super().__init_subclass__(call=call, shows=None if call is None else "", **more)
         if call is not None:
             cls.__constants__ = [name for name in cls.__constants__ if name not in ("size_average", "reduce")]
+
+    def forward(self, *inputs: Any) -> Any:
+        return getattr(F, self._function)(*inputs, **self._settings())
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:
@@ -268,6 +274,29 @@ class CTCLoss(_Loss, call="ctc_loss"):
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False
+
+
+_ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
+
+
+@dataclass(frozen=True)
+class LinearCrossEntropyOptions:
+    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change nothing here."""
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+    def __post_init__(self) -> None:
+        method, size = self.chunking_method, self.batch_chunk_size
+        if size is not None and not (isinstance(size, int) and size > 0):
+            raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
+        if not (method in (None, "auto") or re.fullmatch(r"aspect_ratio:\d+(\.\d+)?", str(method))):
+            raise ValueError(f"invalid chunking_method: {method!r}")
+        if self.acc_policy not in _ACCUMULATIONS:
+            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
 
 
 class LinearCrossEntropyLoss(Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,6 +17,9 @@ from ._hooks import everywhere, register
 __all__ = ["Module"]
 
 _STORES = ("_parameters", "_buffers", "_modules")
+# What `__call__` looks at, under names that are found fast.
+_EVERY_FORWARD, _EVERY_FORWARD_PRE = everywhere.forward, everywhere.forward_pre
+_EVERY_BACKWARD, _EVERY_BACKWARD_PRE = everywhere.backward, everywhere.backward_pre
 
 
 class Module:
@@ -59,7 +63,7 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         of = self.__dict__
-        if (everywhere.any_call or of["_forward_hooks"] or of["_forward_pre_hooks"] or of["_backward_hooks"]
+        if (_EVERY_FORWARD or _EVERY_FORWARD_PRE or _EVERY_BACKWARD or _EVERY_BACKWARD_PRE or of["_forward_hooks"] or of["_forward_pre_hooks"] or of["_backward_hooks"]
                 or of["_backward_pre_hooks"]):  # fmt: skip
             return _hooks.call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
@@ -68,9 +72,12 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         of = self.__dict__
-        for store in _STORES:
-            if store in of and name in of[store]:
-                return of[store][name]
+        if "_parameters" in of and name in of["_parameters"]:
+            return of["_parameters"][name]
+        if "_modules" in of and name in of["_modules"]:
+            return of["_modules"][name]
+        if "_buffers" in of and name in of["_buffers"]:
+            return of["_buffers"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -362,6 +369,14 @@ class Module:
         device = next((x for x in given if isinstance(x, (str, torch.device)) or (type(x) is int)), None)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "Complex modules are a new feature under active development whose design may change, and some modules might not "
+                "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+                "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
+                "expected.",
+                stacklevel=2,
+            )
 
         def convert(t: Any) -> Any:
             return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)

@@ -232,9 +232,9 @@ class Transformer(Module):
     """An encoder and a decoder: source (S, N, d_model) and target (T, N, d_model) to (T, N, d_model).
 
     >>> from autograph_cli import torch
-    >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
-    >>> model(torch.ones(4, 3, 8), torch.ones(5, 3, 8)).shape
-    torch.Size([5, 3, 8])
+    >>> model = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(torch.ones(3, 4, 8), torch.ones(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,

@@ -37,8 +37,8 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     given, norm_type = _listed(tensors), float(norm_type)
     if not given:
         return torch.tensor(0.0)
-    norms = torch.stack([torch.linalg.vector_norm(t, norm_type) for t in given])
-    total = torch.linalg.vector_norm(norms, norm_type)
+    norms = torch.stack([torch.norm(t, norm_type) for t in given])
+    total = torch.norm(norms, norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "

@@ -1,0 +1,120 @@
+"""Gradients that do not fit their tensor yet, and the `.grad` of leaves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, general
+from .node import Edge, Node, shape_dtype
+from .operation import operations
+from .tensor import Tensor, make
+
+_adding = threading.Lock()
+"""Backward passes of several threads may share leaves."""
+
+
+class Misfit(RuntimeError):
+    """The shape of a gradient, and that of the tensor to which it cannot belong."""
+
+
+def like_at(edge: Edge) -> Any:
+    """What a gradient that goes along `edge` must look like."""
+    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
+
+
+def fit(g: Any, like: Any) -> Any:
+    """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
+    shape, kind = shape_dtype(like)
+    if g.shape != shape:
+        if not _broadcasts(shape, g.shape):
+            raise Misfit(g.shape, shape)
+        g = sum_to(g, shape)
+    if g.dtype != kind:
+        if dtypes.CATEGORY[g.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+            g = g.real
+        g = g.astype(kind)
+    return g
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a raw array over the dimensions that broadcasting added or stretched."""
+    if not shape:
+        return general.kernels().sum(g)
+    lead = g.ndim - len(shape)
+    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
+    return general.kernels().sum(g, axes, False).reshape(shape)
+
+
+def fit_recorded(g: Tensor, like: Any) -> Tensor:
+    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
+    shape, kind = shape_dtype(like)
+    if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+        g = operations.real(g)
+    if g._raw.shape != shape:
+        if not _broadcasts(shape, g._raw.shape):
+            raise Misfit(g._raw.shape, shape)
+        g = operations.sum_to_size(g, shape)
+    return operations._to_copy(g, kind) if g._raw.dtype != kind else g
+
+
+def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
+    if len(small) > len(big):
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(small), reversed(big), strict=False))
+
+
+def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
+    """PyTorch's sentence for a gradient of the wrong shape, with the number of its edge."""
+    got, wanted = misfit.args
+    shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
+    pairs = enumerate(zip(node._edges, shapes, strict=False))
+    index = next(
+        i for i, (e, shape) in pairs
+        if e is not None and shape == got and not _broadcasts(shape_dtype(like_at(e))[0], got)
+    )  # fmt: skip
+    return RuntimeError(
+        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"compatible with {list(wanted)}"
+    )
+
+
+def accumulate(variable: Tensor, g: Any) -> None:
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may hold it)."""
+    with _adding:
+        meta = variable.meta()
+        have = meta.grad
+        if have is None:
+            meta.grad = make(g if isinstance(g, np.generic) else g.copy())
+            return
+        if isinstance(have._raw, np.generic):
+            have._raw = have._raw + g
+        else:
+            have._raw += g
+        if have._counter is not None:
+            have._counter[0] += 1
+        else:
+            have._counter = [1]
+
+
+def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
+    """Add a recorded gradient to `.grad`, out of place; the first one is copied, as others may hold it."""
+    with _adding:
+        meta = variable.meta()
+        if meta.grad is not None:
+            meta.grad = meta.grad + g
+        elif g.requires_grad:
+            meta.grad = operations.copy(make(g._raw), g)
+            if isinstance(g._raw, np.ndarray):
+                meta.grad._raw = g._raw.copy()
+        else:
+            meta.grad = make(g._raw if isinstance(g._raw, np.generic) else g._raw.copy())
+
+
+def retain(tensor: Tensor, g: Tensor) -> None:
+    """Add a gradient to the `.grad` that a tensor inside the graph retains."""
+    have = tensor.meta().grad
+    tensor.meta().grad = operations.clone(g) if have is None else have + g

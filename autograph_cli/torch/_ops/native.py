@@ -1,0 +1,145 @@
+"""Layers and losses under `torch.` where their arguments come in another order than in `torch.nn.functional`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core.operation import operations
+from .._core.registry import composite, functions
+from .._core.tensor import Tensor
+from . import activations, attention, convolution, distances, embedding, losses, normalization, sampling
+
+
+@composite(method=False)
+def batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+               eps: float, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+    """`nn.functional.batch_norm`."""
+    return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@composite(method=False)
+def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *rest: Any) -> Any:
+    """`native_batch_norm` with running statistics, or without them: (training, momentum, eps) alone."""
+    if len(rest) == 3:
+        return normalization.normalized_batch(normalization.batch_norm_no_stats, input, weight, bias, None, None, *rest)
+    return normalization.normalized_batch(normalization.batch_norm_legit, input, weight, bias, *rest)
+
+
+@composite(method=False)
+def _batch_norm_with_update(input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float,
+                            eps: float) -> Any:  # fmt: skip
+    """`native_batch_norm` while training, and room that other devices reserve."""
+    return normalization.normalized_batch(
+        normalization.batch_norm_with_update, input, weight, bias, running_mean, running_var, True, momentum, eps
+    )
+
+
+@composite(method=False)
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of `softmax` from that of its result."""
+    made = activations.softmax_backward(grad_output, output, dim % max(output.ndim, 1))
+    return made if input_dtype is None or made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool, *scales: Any) -> Tensor:
+    """`interpolate` with a filter as wide as the results are apart."""
+    factors = scales[0] if len(scales) == 1 and scales[0] is not None else scales if len(scales) == 2 else (None, None)
+    size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
+    return sampling.resizings["linear_aa", 2](input, tuple(size), align_corners, tuple(factors))  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def max_pool2d_with_indices_backward(grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any,
+                                     dilation: Any, ceil_mode: bool, indices: Tensor) -> Tensor:  # fmt: skip
+    """The gradient of `max_pool2d` from that of its result."""
+    found: Tensor = operations.max_pool2d_with_indices_backward(grad_output, self, indices)
+    return found
+
+
+@composite(method=False)
+def instance_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
+                  momentum: float, eps: float, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+    """`nn.functional.instance_norm`."""
+    return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@composite(method=False)
+def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+               cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+    """`nn.functional.group_norm`."""
+    return normalization.group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite(method=False)
+def native_group_norm(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+    """The result of `group_norm`, with the means and the inverse deviations of the groups."""
+    return normalization.group_norm_op(input, weight, bias, group, eps)
+
+
+@composite(method=False)
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+                  sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Any:  # fmt: skip
+    """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, places of maxima."""
+    if sparse:
+        raise NotImplementedError("embedding_bag with sparse=True is not available in autograph's engine yet")
+    padding = -1 if padding_idx is None else padding_idx
+    return embedding.bag_op(
+        weight, indices, offsets, scale_grad_by_freq, mode, False, per_sample_weights, include_last_offset, padding
+    )
+
+
+@composite(method=False)
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows at `indices` that are longer than `max_norm` down to it, in place."""
+    embedding.renorm(input, indices, max_norm, norm_type)
+    return input
+
+
+@composite(method=False)
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """`nn.functional.grid_sample` with its modes as numbers."""
+    found: Tensor = sampling.grid_samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
+    return found
+
+
+functions["grid_sampler_2d"] = functions["grid_sampler_3d"] = grid_sampler
+functions["affine_grid_generator"] = sampling.affine_grid_op
+functions["convolution"] = convolution.convolution
+functions["_trilinear"] = attention.trilinear
+functions["_safe_softmax"] = lambda input, dim, dtype=None: attention.safe_softmax(
+    input if dtype is None else input.to(dtype), dim % max(input.ndim, 1)
+)
+
+_NAMES = {code: name for name, code in losses.REDUCTIONS.items()}
+
+
+def _with_code(run: Callable[..., Tensor], tensors: int, *middle: str) -> Callable[..., Tensor]:
+    """A loss whose last argument is the number of its reduction; `middle` names what stands between tensors and it."""
+
+    def loss(*args: Any, reduction: int = losses.MEAN, **kwargs: Any) -> Tensor:
+        named = dict(zip((*middle, "reduction"), args[tensors:], strict=False))
+        code = named.pop("reduction", reduction)
+        return run(*args[:tensors], reduction=_NAMES[code], **named, **kwargs)
+
+    loss.__name__ = loss.__qualname__ = run.__name__
+    return loss
+
+
+for _run, _tensors, *_middle in (
+    (distances.cosine_embedding_loss, 3, "margin"), (distances.hinge_embedding_loss, 2, "margin"),
+    (distances.margin_ranking_loss, 3, "margin"), (distances.triplet_margin_loss, 3, "margin", "p", "eps", "swap"),
+    (losses.poisson_nll_loss, 2, "log_input", "full", "eps"),
+    (losses.binary_cross_entropy_with_logits, 2, "weight", "pos_weight"),
+):  # fmt: skip
+    functions[_run.__name__] = _with_code(_run, _tensors, *_middle)
+
+
+@composite(method=False)
+def kl_div(input: Tensor, target: Tensor, reduction: int = losses.MEAN, *, log_target: bool = False) -> Tensor:
+    """`nn.functional.kl_div` with its reduction as a number."""
+    product = target * input
+    each = operations.exp(target) * (target - input) if log_target else operations.xlogy(target, target) - product
+    return losses.reduced(each, _NAMES[reduction])

@@ -1,0 +1,118 @@
+"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.operation import operation
+from .._core.registry import composite, methods
+from .._core.tensor import Tensor, make
+from . import arithmetic, functions
+from .reductions import wrapped_dims
+
+
+@composite()
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input`, full of one number."""
+    if not isinstance(value, Tensor):
+        return fill_scalar(input, value)
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return fill_tensor(input, value)
+
+
+fill_scalar = operation(
+    "fill.functional_Scalar(Tensor self, Scalar value)", "fill_Scalar", node="FillBackward0", self=lambda f, grad: f.zeros_like(grad)
+)
+fill_tensor = operation(
+    "fill.functional_Tensor(Tensor self, Tensor value)", "fill_Tensor", node="FillBackward1",
+    self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad),
+)  # fmt: skip
+methods.pop("fill")
+
+
+def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+    bits = a.astype("float64").view("uint64") if a.dtype.kind in "fV" else a.astype("uint64")
+    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
+
+
+hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)
+
+
+@composite(out=True)
+def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
+    """All elements' bits, combined by exclusive or."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: unknown mode {mode}")
+    return hash_op(input, wrapped_dims(dim, input), keepdim)
+
+
+@composite()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation is never put off here."""
+    return input
+
+
+def _is_neg(input: Tensor) -> bool:
+    """Whether negation is put off: never."""
+    return False
+
+
+composite(name="is_neg")(_is_neg)
+methods["__rdiv__"] = lambda self, other: arithmetic.mul(functions.reciprocal(self), other)
+
+
+@composite(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory outside the graph."""
+    return input.detach()
+
+
+@composite(method=False, name="detach_")
+def detach_in_place(input: Tensor) -> Tensor:
+    """Leave the graph."""
+    return input.detach_()
+
+
+@composite(method=False)
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any) -> Tensor:
+    """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
+    from .._core.registry import functions as public
+
+    order = tuple(physical_layout)
+    if len(order) != len(size):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
+            f"equal to len(physical_layout) = {len(order)}"
+        )
+    for d in order:
+        if not 0 <= d < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d}")
+    if len(set(order)) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    made = public["empty"]([size[d] for d in order], dtype=dtype, **placement)
+    found = make(made._raw.transpose(np.argsort(order)) if made.ndim else made._raw)
+    return found.requires_grad_(requires_grad)
+
+
+def _sparse(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{name}: sparse tensors are not available in autograph's engine; keep the tensor dense")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Sparse tensors are refused by name: the engine has dense ones only."
+    return refuse
+
+
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr"):
+    methods[_name] = _sparse(f"Tensor.{_name}")
+for _name in ("sparse_coo_tensor", "sparse_csr_tensor"):
+    composite(method=False, name=_name)(_sparse(f"torch.{_name}"))
+
+
+@composite(function=False)
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, which is dense; or cast."""
+    return self if dtype is None else self.to(dtype)

@@ -1,0 +1,103 @@
+"""Slopes by finite differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dims
+from .._core.registry import composite
+from .._core.tensor import Tensor
+from . import views
+from .arithmetic import div_scalar, mul_scalar
+from .joining import cat
+from .statistics import diff
+
+
+def _part(x: Tensor, dim: int, start: int | None, end: int | None) -> Any:
+    lo, hi, _ = slice(start, end).indices(x._raw.shape[dim])
+    return views.slice_op(x, dim, lo, max(lo, hi), 1)
+
+
+def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
+    """Central differences over twice the distance `dx`, one-sided ones at the ends."""
+
+    def at(start: int | None, end: int | None) -> Any:
+        return _part(x, dim, start, end)
+
+    before = at(0, -2)
+    center = div_scalar(at(2, None) - before, dx)
+    if edge_order == 1:
+        first = at(0, 1)
+        prepend = div_scalar(at(1, 2) - first, dx)
+        last = at(-2, -1)
+        append = div_scalar(at(-1, None) - last, dx)
+    else:
+        a, b, c = at(0, 1), at(1, 2), at(2, 3)
+        prepend = div_scalar(mul_scalar(a, -1.5) + mul_scalar(b, 2) - mul_scalar(c, 0.5), dx)
+        a, b, c = at(-3, -2), at(-2, -1), at(-1, None)
+        append = div_scalar(mul_scalar(a, 0.5) - mul_scalar(b, 2) + mul_scalar(c, 1.5), dx)
+    return cat([prepend, div_scalar(center, 2), append], dim)
+
+
+def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
+    """Differences of second order between places at any distance."""
+
+    def at(start: int | None, end: int | None) -> Any:
+        return _part(x, dim, start, end)
+
+    shape = [-1 if d == dim else 1 for d in range(x.ndim)]
+    dx: Any = diff(places, 1, 0)
+    one, two = _part(dx, 0, 0, -1), _part(dx, 0, 1, None)
+    a = (-two / (one * (one + two))).reshape(shape)
+    b = ((two - one) / (one * two)).reshape(shape)
+    c = (one / (two * (one + two))).reshape(shape)
+    center = a * at(0, -2) + b * at(1, -1) + c * at(2, None)
+    if edge_order == 1:
+        prepend = (at(1, 2) - at(0, 1)) / dx[0]
+        append = (at(-1, None) - at(-2, -1)) / dx[-1]
+    else:
+        p, q = one[0], two[0]
+        prepend = -(2.0 * p + q) / (p * (p + q)) * at(0, 1) + (p + q) / (p * q) * at(1, 2) - p / (q * (p + q)) * at(2, 3)
+        p, q = one[-1], two[-1]
+        append = q / (p * (p + q)) * at(-3, -2) - (p + q) / (p * q) * at(-2, -1) + (2.0 * q + p) / (q * (p + q)) * at(-1, None)
+    return cat([prepend, center, append], dim)
+
+
+@composite(method=False)
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The slope along each dimension, by differences of second order; `spacing` is one distance, one each, or coordinates."""
+    where = tuple(range(input.ndim)) if dim is None else dims.wrap_all(dim, input.ndim)
+    spacing = 1 if spacing is None else spacing
+    given = [spacing] * len(where) if not isinstance(spacing, (tuple, list)) else list(spacing)
+    if isinstance(spacing, Tensor):
+        given = [spacing]
+    _check_gradient(input, given, where, edge_order)
+    return tuple(
+        _uneven_slopes(input, d, s, edge_order) if isinstance(s, Tensor) else _even_slopes(input, d, s, edge_order)
+        for d, s in zip(where, given, strict=True)
+    )
+
+
+def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edge_order: int) -> None:
+    kinds = (np.dtype(k) for k in ("uint8",))
+    if input._raw.dtype in kinds:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if len(given) != len(where):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or it's spacing and dim arguments to have the same length, "
+            f"but got a spacing argument of length {len(given)} and a dim argument of length {len(where)}."
+        )
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for s, d in zip(given, where, strict=True):
+        n = input._raw.shape[d]
+        if isinstance(s, Tensor) and s.ndim != 1:
+            raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s.ndim} dimensions!")
+        if isinstance(s, Tensor) and s._raw.size != n:
+            raise RuntimeError(
+                f"torch.gradient expected the coordinates to have the length of the dimension, {n}, but got {s._raw.size}"
+            )
+        if n < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

@@ -1,0 +1,67 @@
+"""`torch.ops.aten`: the operations under the names of PyTorch's operator library, as far as the engine has them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ._core import dims
+from ._core.operation import operations
+from ._core.registry import functions
+from ._core.tensor import Tensor
+from ._ops import arithmetic, views
+
+
+class Packet:
+    """An operator, whose overloads (`default`, `Tensor`, ...) are all the one function."""
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        self._name = name
+        self._run = run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> Callable[..., Any]:
+        if overload.startswith("_"):
+            raise AttributeError(overload)
+        return self._run
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self._name}')>"
+
+
+class Library:
+    """Operators by name."""
+
+    def __getattr__(self, name: str) -> Packet:
+        run = _OWN.get(name) or functions.get(name)
+        if run is None:
+            raise builtins.AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+        return Packet(name, run)
+
+    def __repr__(self) -> str:
+        return "<module 'torch.ops.aten'>"
+
+
+def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    d = dims.wrap(dim, self.ndim)
+    lo, hi, by = slice(start, end, step).indices(self._raw.shape[d])
+    made: Tensor = views.slice_op(self, d, lo, max(lo, hi), by)
+    return made
+
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    made: Tensor = operations.softmax_backward(grad_output, output, dims.wrap(dim, output.ndim))
+    return made if made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[attr-defined]
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "slice": _slice,
+    "alias": views.alias,
+    "rsub": arithmetic.rsub,
+    "_softmax_backward_data": _softmax_backward_data,
+    "native_dropout_backward": operations.native_dropout_backward,
+}
+aten = Library()

@@ -1,0 +1,82 @@
+"""What a project copies into its CI works: the workflow's commands, and the pre-commit hook."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+SCRIPT = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = torch.tanh(w).sum()\nloss.backward()\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with a script and its snapshot, and `autograph` on the path."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    command = bin_ / "autograph"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m autograph_cli "$@"\n')
+    command.chmod(0o755)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "expr.py").write_text(SCRIPT)
+    assert run(folder, "autograph", "snapshot", "expr.py").returncode == 0
+    return folder
+
+
+def run(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {key: value for key, value in os.environ.items() if key != "CI" and not key.startswith("GIT_")}
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", check=False,
+        env={**environment, "PATH": path, "NO_COLOR": "1", **env},
+    )  # fmt: skip
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = run(folder, "git", *who, *arguments)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")
+def test_the_commands_of_the_workflow_pass_and_fail_as_they_should(project: Path) -> None:
+    text = (ROOT / "samples" / "ci" / "github.yml").read_text()
+    commands = [line.split() for line in re.findall(r"- run: (autograph .*)", text)]
+    assert len(commands) == 1
+    assert run(project, *commands[0], CI="true").returncode == 0
+    (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
+    failed = run(project, *commands[0], CI="true")
+    assert failed.returncode == 1
+    assert "::error file=expr.py,line=3,title=autograph snapshot::`tanh` became `sigmoid` (expr.py:3)" in failed.stdout
+    assert "failures=\"1\"" in (project / "graphs.xml").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")
+def test_the_pre_commit_hook_of_a_local_clone_passes_and_fails_as_it_should(project: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pre_commit")
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / ".pre-commit-hooks.yaml").write_text((ROOT / ".pre-commit-hooks.yaml").read_text())
+    git(hooks, "init", "-q")
+    git(hooks, "add", ".")
+    git(hooks, "commit", "-q", "-m", "hooks")
+    revision = run(hooks, "git", "rev-parse", "HEAD").stdout.strip()
+    # The hook's environment would be installed from a registry; here the command is on the path.
+    config = f"repos:\n  - repo: {hooks}\n    rev: {revision}\n    hooks:\n      - id: autograph-snapshot\n        language: system\n"
+    (project / ".pre-commit-config.yaml").write_text(config)
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    where = {"PRE_COMMIT_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    passed = run(project, sys.executable, "-m", "pre_commit", "run", "--all-files", **where)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
+    failed = run(project, sys.executable, "-m", "pre_commit", "run", "--all-files", **where)
+    assert failed.returncode == 1
+    assert "`tanh` became `sigmoid` (expr.py:3)" in failed.stdout

@@ -1,0 +1,102 @@
+"""`autograph diff` compares scripts, traces, snapshots and revisions, and ends as diff does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from autograph_cli.graph import Trace
+from autograph_cli.record import store
+from tests.conftest import Run
+
+Cli = Callable[..., Result]
+SCRIPT = "import torch\nfrom helper import f\nw = torch.ones(3, requires_grad=True)\nloss = f(w).sum()\nloss.backward()\n"
+
+
+@pytest.fixture
+def traces(trace: Trace, tmp_path: Path) -> list[str]:
+    """Two traces that differ in one operation, as files."""
+    step = trace.steps[0]
+    node = replace(step.graph[2], op="div", name="DivBackward0")
+    other = replace(step.graph, nodes=(*step.graph.nodes[:2], node))
+    store.save(trace, tmp_path / "old.json")
+    store.save(replace(trace, steps=(replace(step, graph=other),)), tmp_path / "new.json")
+    return ["old.json", "new.json"]
+
+
+def test_equal_graphs_are_silent_and_end_with_0(cli: Cli, traces: list[str]) -> None:
+    result = cli("diff", traces[0], traces[0])
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_different_graphs_are_reviewed_and_end_with_1(cli: Cli, traces: list[str]) -> None:
+    result = cli("diff", *traces)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("  `mul` became `div` (expr.py:5)\n\n  [step 0]\n  @@ order 0 @@\n")
+
+
+def test_json_is_for_machines(cli: Cli, traces: list[str]) -> None:
+    data = json.loads(cli("diff", "-f", "json", *traces).stdout)
+    assert data["same"] is False
+    assert data["sections"]["step 0"]["changed"][0]["aspects"] == ["operation"]
+
+
+@pytest.mark.parametrize("format", ["svg", "dot"])
+def test_a_picture_is_drawn(cli: Cli, traces: list[str], tmp_path: Path, format: str) -> None:
+    assert cli("diff", "-o", f"out.{format}", *traces).exit_code == 1
+    assert "div" in (tmp_path / f"out.{format}").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["old.json"], "Give two files, or one file and --rev once or twice."),
+        (["old.json", "new.json", "--rev", "main"], "Give two files, or one file and --rev once or twice."),
+        (["old.json", "nothing.json"], "Cannot read nothing.json"),
+        (["old.json", "nothing.py"], "There is no file nothing.py."),
+        (["old.json", "nothing.graph.txt"], "Cannot read nothing.graph.txt"),
+        (["--rev", "main", "old.json"], "--rev is for scripts, and old.json is none."),
+        (["-o", "out.gif", "old.json", "new.json"], "The name out.gif does not say the format"),
+        (["-f", "svg", "old.json", "old.json"], "There is nothing to draw: the graphs are the same."),
+        (["--step", "7", "old.json", "new.json"], "There is no step 7 in the trace of expr.py"),
+    ],
+)
+def test_trouble_ends_with_2(cli: Cli, traces: list[str], arguments: list[str], message: str) -> None:
+    result = cli("diff", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_revision_is_compared_with_its_own_neighbours(autograph: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / "expr.py").write_text(SCRIPT)
+    (folder / "helper.py").write_text("def f(x):\n    return x.tanh()\n")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    (folder / "helper.py").write_text("def f(x):\n    return x.sigmoid()\n")
+    found = autograph("diff", "--rev", "main", "expr.py", cwd=folder)
+    assert found.returncode == 1, found.stderr
+    assert found.stdout.startswith("  `tanh` became `sigmoid` (helper.py:2)\n")
+    none = autograph("diff", "--rev", "nowhere", "expr.py", cwd=folder)
+    assert none.returncode == 2
+    assert none.stderr.startswith("Error: git cat-file: ")
+
+
+def test_a_snapshot_is_compared_with_its_script(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(SCRIPT)
+    (tmp_path / "helper.py").write_text("def f(x):\n    return x.tanh()\n")
+    assert autograph("snapshot", "expr.py").returncode == 0
+    assert autograph("diff", "expr.graph.txt", "expr.py").returncode == 0

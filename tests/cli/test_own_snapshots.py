@@ -1,0 +1,29 @@
+"""The project's own scripts make the graphs that are kept beside them; `make snapshots` writes these anew."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.graph import Snapshot, compare
+from autograph_cli.record import runner
+from autograph_cli.testing import files, settings
+from autograph_cli.testing.scripts import snapshot_path, trace_sections
+from tests.conftest import ROOT
+
+SETTINGS = settings.load(ROOT)
+SCRIPTS = sorted(path for pattern in SETTINGS.files for path in ROOT.glob(pattern))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_the_graph_is_the_one_that_is_kept(script: Path) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        result, trace = runner.record(runner.Target.of(str(script)), SETTINGS.steps)
+    assert result.exit_code == 0
+    made = Snapshot(script.name, trace_sections(trace, SETTINGS.views), SETTINGS.include, trace.total_steps)
+    found = compare(files.load(snapshot_path(script)), made, SETTINGS.tolerance)
+    assert not found, "\n".join([*found.sentences, "", found.to_text()])

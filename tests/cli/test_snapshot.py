@@ -1,0 +1,151 @@
+"""`autograph snapshot` writes, compares and accepts; each script runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from autograph_cli.graph import Trace
+from autograph_cli.testing import recording
+from autograph_cli.testing.recording import Recording, RecordingError
+from tests.conftest import Run
+
+Cli = Callable[..., Result]
+SCRIPT = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = torch.tanh(w).sum()\nloss.backward()\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("CI", raising=False)
+    (tmp_path / "pyproject.toml").write_text("[tool.autograph]\n")
+    return tmp_path
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, trace: Trace) -> dict[str, Trace | str]:
+    """Stands in for running scripts: the trace of each, by name, or how it fails."""
+    found: dict[str, Trace | str] = {}
+
+    def record(script: Path, *_: object, **__: object) -> Recording:
+        what = found.get(script.name, trace)
+        if isinstance(what, str):
+            raise RecordingError(f"{script.name} failed: {what}")
+        return Recording(what)
+
+    monkeypatch.setattr(recording, "record", record)
+    return found
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+
+
+def without_roots(trace: Trace) -> Trace:
+    from dataclasses import replace
+
+    step = trace.steps[0]
+    node = replace(step.graph[2], op="div", name="DivBackward0")
+    return replace(trace, steps=(replace(step, graph=replace(step.graph, nodes=(*step.graph.nodes[:2], node))),))
+
+
+def test_a_script_is_run_written_changed_told_and_accepted(autograph: Run, tmp_path: Path) -> None:
+    script = tmp_path / "expr.py"
+    script.write_text(SCRIPT)
+    first = autograph("snapshot", "expr.py")
+    assert (first.returncode, first.stdout) == (0, "expr.graph.txt: written\n1 snapshot: 1 written\n")
+    script.write_text(SCRIPT.replace("torch.tanh(w)", "torch.tanh(w).relu()"))
+    checked = autograph("snapshot", "--check", "expr.py")
+    assert checked.returncode == 1
+    assert "  forward gained a `relu` (expr.py:3), on `tanh`\n" in checked.stdout
+    assert "  + %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0(%tanh)\n" in checked.stdout
+    assert checked.stdout.endswith("1 snapshot: 1 different\naccept with: autograph snapshot --update expr.py\n")
+    assert autograph("snapshot", "--update", "expr.py").returncode == 0
+    assert autograph("snapshot", "--check", "expr.py").stdout == "1 snapshot: 1 the same\n"
+
+
+def test_values_and_formulas_are_kept_on_request(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(SCRIPT)
+    assert autograph("snapshot", "--include", "names,values,formulas", "expr.py").returncode == 0
+    text = (tmp_path / "expr.graph.txt").read_text()
+    assert "[values]\n  w.grad = [0.419974, 0.419974, 0.419974]\n  loss = [2.28478]\n" in text
+    assert "  tanh = self: f.tanh_backward(grad, result)\n" in text
+
+
+def test_a_script_that_fails_is_trouble_and_its_snapshot_stays(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text("raise ValueError('no')\n")
+    (tmp_path / "expr.graph.txt").write_text("kept")
+    done = autograph("snapshot", "--update", "expr.py")
+    assert (done.returncode, (tmp_path / "expr.graph.txt").read_text()) == (2, "kept")
+    assert done.stdout == "expr.py: expr.py failed: ValueError: no\n1 snapshot: 1 failed\n"
+
+
+def test_folders_and_patterns_stand_for_scripts(cli: Cli, made: object, tmp_path: Path) -> None:
+    touch(tmp_path, "a.py", "b.py", "inner/c.py", "inner/_d.py", "inner/test_e.py", ".venv/f.py")
+    assert "3 snapshots: 3 written" in cli("snapshot", ".").stdout
+    assert "2 snapshots: 2 the same" in cli("snapshot", "?.py").stdout
+    assert "1 snapshot: 1 the same" in cli("snapshot", "inner/c.graph.txt").stdout
+
+
+def test_without_names_the_settings_say_which(cli: Cli, made: object, project: Path) -> None:
+    touch(project, "a.py", "b.py")
+    assert cli("snapshot").exit_code == 2
+    (project / "pyproject.toml").write_text('[tool.autograph]\nfiles = ["*.py"]\nexclude = ["b.py"]\n')
+    assert "a.graph.txt: written\n1 snapshot: 1 written\n" in cli("snapshot").stdout
+    assert "0 snapshots\n" in cli("snapshot", "--known", "b.py").stdout
+    assert "1 snapshot: 1 the same\n" in cli("snapshot", "--known").stdout
+
+
+def test_what_is_missing_in_ci_fails(cli: Cli, made: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "a.py")
+    monkeypatch.setenv("CI", "true")
+    result = cli("snapshot", "--check", "a.py")
+    assert (result.exit_code, (tmp_path / "a.graph.txt").exists()) == (1, False)
+    assert "a.py: there is no a.graph.txt, and CI is set" in result.stdout
+
+
+def test_one_summary_for_all_and_reports_for_machines(
+    cli: Cli, made: dict[str, Trace | str], trace: Trace, tmp_path: Path
+) -> None:
+    touch(tmp_path, "a.py", "b.py", "c.py")
+    cli("snapshot", "a.py", "b.py")
+    made["b.py"], made["c.py"] = without_roots(trace), "ValueError: 100% no"
+    result = cli("snapshot", "--check", "-j", "3", "--github", "--junit", "out.xml", ".")
+    assert result.exit_code == 2
+    assert "3 snapshots: 1 the same, 1 different, 1 failed" in result.stdout
+    lines = [line for line in result.stdout.splitlines() if line.startswith("::error")]
+    assert lines == [
+        "::error file=b.py,title=autograph snapshot::`mul` became `div` (expr.py:5)".replace("b.py", "expr.py,line=5"),
+        "::error file=c.py,title=autograph snapshot::c.py failed: ValueError: 100%25 no",
+    ]
+    suite = ET.parse(tmp_path / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.py"], "There is no file nothing.py"),
+        (["--include", "names,colours", "."], "--include has 'colours', which is none of names"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_trouble(cli: Cli, arguments: list[str], message: str) -> None:
+    result = cli("snapshot", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_request_is_answered_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "expr.py").write_text(SCRIPT)
+    request, answer = tmp_path / "request", tmp_path / "answer.json"
+    asked = {"script": str(tmp_path / "expr.py"), "arguments": [], "steps": "first", "extras": [], "answer": str(answer)}
+    request.write_text(json.dumps(asked))
+    recording.main(str(request))
+    assert json.loads(answer.read_text())["exit_code"] == 0

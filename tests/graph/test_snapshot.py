@@ -1,0 +1,163 @@
+"""Snapshots as text: written, read back, compared; what is damaged is named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autograph_cli.graph import (
+    Graph,
+    Output,
+    Root,
+    Section,
+    Snapshot,
+    SnapshotError,
+    Trace,
+    backward,
+    compare,
+    double_backward,
+    forward,
+    read_snapshot,
+)
+from autograph_cli.graph.snapshot import HOLDS
+from tests.graph.nets import VECTOR, inserted, leaf, net, operation
+
+TEXT = """autograph snapshot 1: expr.py
+holds names, shapes, dtypes, constants
+steps 1
+
+[step 0]
+order 0
+  leaf w: float32[3]
+  input x: float32[3]
+  y: float32[3] = mul(w, x)  grad_fn MulBackward0(w, _)
+results
+  y
+passes
+  0: backward(y) order 1, gradients of all leaves
+"""
+
+
+def snapshot(*graphs: Graph, **fields: object) -> Snapshot:
+    sections = tuple(Section(f"step {number}", graph) for number, graph in enumerate(graphs))
+    return replace(Snapshot("expr.py", sections, steps=len(graphs)), **fields)  # type: ignore[arg-type]
+
+
+def test_a_snapshot_reads_like_this(product: Graph) -> None:
+    assert snapshot(product).to_text() == TEXT
+
+
+@pytest.mark.parametrize("holds", [(), ("names",), ("shapes",), ("dtypes", "names"), HOLDS])
+def test_what_was_written_is_read_back(traces: dict[str, Trace], holds: tuple[str, ...]) -> None:
+    for trace in traces.values():
+        for step in trace.steps:
+            for cut in (lambda graph: graph, forward, backward, double_backward):
+                written = snapshot(cut(step.graph), holds=holds, values=(), formulas=())
+                read = read_snapshot(written.to_text())
+                assert read.to_text() == written.to_text()
+                assert not compare(read, written)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40), st.booleans())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_graph_is_read_back(seed: int, size: int, named: bool) -> None:
+    written = snapshot(net(size, seed, named=named))
+    assert not compare(read_snapshot(written.to_text()), written)
+
+
+@pytest.mark.parametrize("name", ["d['w']", 'a"b', "x~2", "w, b: float32[3]", "größe", "a\nb", "_", "%mul", "order 0"])
+def test_any_name_is_read_back(name: str) -> None:
+    nodes = (replace(leaf(0), outputs=(Output(VECTOR, (name,)),)), operation(1, "tanh", 0))
+    read = read_snapshot(snapshot(Graph(nodes, (Root("y", 1),))).to_text())
+    assert not compare(read, snapshot(Graph(nodes, (Root("y", 1),))))
+
+
+def test_steps_with_the_same_graph_are_written_once() -> None:
+    graph = net(20)
+    text = snapshot(graph, graph, inserted(graph, 5, "exp")).to_text()
+    assert "[step 1] as [step 0]\n" in text
+    assert "[step 2]\n" in text
+    assert [len(section.graph) for section in read_snapshot(text).sections] == [20, 20, 21]
+
+
+def test_variables_with_other_names_are_no_difference() -> None:
+    renamed = re.sub(r"\by\b", "out", re.sub(r"\bw\b", "weight", TEXT))
+    assert not compare(read_snapshot(TEXT), read_snapshot(renamed))
+
+
+DAMAGE = {
+    "": "the snapshot is empty.",
+    "\n \n": "the snapshot is empty.",
+    "hello\n": "the snapshot is no autograph snapshot: its first line is 'hello'.",
+    TEXT.replace("snapshot 1", "snapshot 2"): "the snapshot has version 2, and this autograph reads version 1: "
+                                              "a newer autograph wrote it.",
+    TEXT.replace("order 0\n", "<<<<<<< HEAD\norder 0\n"): "the snapshot, line 6: there is a merge conflict; resolve it, "
+                                                          "or write it anew with --update.",
+    TEXT.replace("order 0\n", "=======\norder 0\n"): "the snapshot, line 6: there is a merge conflict; resolve it, "
+                                                     "or write it anew with --update.",
+    TEXT.replace("mul(w, x)", "mul(w, z)"): "the snapshot, line 9: there is no z in [step 0].",
+    TEXT.replace("mul(w, x)", "mul(w x)"): "the snapshot, line 9: ',' is missing at ' x)  grad_fn MulBackward0(w, _)'.",
+    TEXT.replace("input x", "leaf w"): "the snapshot, line 8: there is a second w.",
+    TEXT.replace("order 0\n", ""): "the snapshot, line 6: there is no heading above this line.",
+    TEXT.replace("dtypes", "colours"): "the snapshot, line 2: it holds 'colours', which is none of names, shapes, "
+                                       "dtypes, constants, lines, modules, values, formulas.",
+    TEXT.replace("[step 0]", "[step 0] as [step 9]"): "the snapshot, line 5: there is no section [step 9] before this one.",
+    TEXT + "surprise\n": "the snapshot, line 14: 'surprise' is no line of a snapshot.",
+    TEXT.replace("(w, _)", "(w, x)"): "the snapshot is malformed: node 2 (MulBackward0): next[1] points to node 1 (Input), "
+                                      "an input, which has no gradient.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGE)))
+def test_a_damaged_file_is_a_clear_error(number: int) -> None:
+    text, message = list(DAMAGE.items())[number]
+    with pytest.raises(SnapshotError) as caught:
+        read_snapshot(text)
+    assert str(caught.value) == message
+
+
+def test_every_cut_of_a_snapshot_is_read_or_refused() -> None:
+    for end in range(len(TEXT)):
+        try:
+            read_snapshot(TEXT[:end])
+        except SnapshotError:
+            continue
+
+
+def test_line_ends_of_windows_are_no_difference(product: Graph) -> None:
+    assert not compare(read_snapshot(TEXT.replace("\n", "\r\n")), snapshot(product))
+
+
+def test_values_are_compared_with_a_tolerance_and_their_words_exactly(product: Graph) -> None:
+    one, near, far, other = (
+        snapshot(product, holds=("values",), values=(f"loss = {text}",))
+        for text in ("[1.0, nan]", "[1.00001, nan]", "[1.1, nan]", "mean 1.0")
+    )
+    assert not compare(one, near)
+    assert compare(one, far).sentences == ["value of `loss` [1.0, nan] -> [1.1, nan]"]
+    assert compare(one, other)
+    assert not compare(one, far, tolerance=0.2)
+
+
+def test_steps_sections_and_parts_are_compared(product: Graph) -> None:
+    one = snapshot(product)
+    other = replace(snapshot(product, product), holds=("names",))
+    assert compare(one, other).sentences == [
+        "the snapshot holds names, shapes, dtypes, constants; asked for is names",
+        "the script made 2 steps, not 1",
+        "step 1 is new",
+    ]
+
+
+def test_the_last_steps_are_compared_whichever_number_they_have() -> None:
+    graph = net(20)
+    old = Snapshot("a.py", (Section("step 0", graph), Section("step 9", graph)), steps=10)
+    new = Snapshot("a.py", (Section("step 0", graph), Section("step 19", inserted(graph, 5, "cosh"))), steps=20)
+    found = compare(old, new)
+    assert [title for title, _ in found.graphs] == ["step 19"]
+    assert found.sentences[1] == "the script made 20 steps, not 10"
+    assert "[step 19]" in found.to_text()

@@ -1,0 +1,118 @@
+"""capture(): the graph of tensors that are there, or of what a function makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograph_cli import assert_same_graph, capture, torch
+from autograph_cli.graph import Graph, GraphError
+from autograph_cli.record.capture import capture_derivatives
+from autograph_cli.torch._core.state import S
+
+
+def ops(graph: Graph) -> list[str]:
+    return [node.op for node in graph if node.kind == "operation"]
+
+
+def leaves(graph: Graph) -> list[str]:
+    return [node.outputs[0].names[0] for node in graph if node.kind == "leaf"]
+
+
+def test_a_tensor_brings_its_graph_with_the_names_of_the_caller() -> None:
+    w = torch.ones(3, requires_grad=True)
+    loss = torch.softmax(w * 2, dim=0).sum()
+    graph = capture(loss)
+    graph.verify()
+    assert ops(graph) == ["mul", "softmax", "sum"]
+    assert leaves(graph) == ["w"]
+    assert [root.name for root in graph.roots] == ["loss"]
+    assert [saved.value for saved in graph[2].saved if saved.name == "_saved_dim"] == ["0"]
+
+
+def test_several_tensors_bring_one_graph() -> None:
+    w = torch.ones(3, requires_grad=True)
+    graph = capture({"first": w.sin(), "second": [w.cos()]})
+    assert [root.name for root in graph.roots] == ["first", "second[0]"]
+
+
+def test_a_function_is_run_and_its_inputs_are_known() -> None:
+    w = torch.ones(3, requires_grad=True)
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        hidden = w * x
+        return hidden.tanh()
+
+    graph = capture(model, torch.ones(3))
+    assert [(node.kind, node.outputs[0].names[:1]) for node in graph] == [
+        ("leaf", ("w",)), ("input", ("x",)), ("operation", ("hidden",)), ("operation", ("result",)),
+    ]  # fmt: skip
+
+
+def test_a_module_is_a_function() -> None:
+    model = torch.nn.Linear(3, 2)
+    assert set(leaves(capture(model, torch.ones(4, 3)))) == {"model.weight", "model.bias"}
+
+
+def test_a_function_that_runs_backward_leaves_its_last_step() -> None:
+    w = torch.ones(3, requires_grad=True)
+    graph = capture(lambda: (w * w).sum().backward())
+    assert ops(graph) == ["mul", "sum"]
+    assert [entry.call for entry in graph.passes] == ["backward"]
+
+
+def test_an_observer_that_was_there_stays() -> None:
+    before, S.observer = S.observer, None
+    try:
+        with pytest.raises(ZeroDivisionError):
+            capture(lambda: 1 / 0)
+        assert S.observer is None
+    finally:
+        S.observer = before
+
+
+def test_derivatives_are_taken_for_the_double_backward() -> None:
+    w = torch.ones(3, requires_grad=True)
+    loss = (w.exp() * 2).sum()
+    graph = capture_derivatives(loss)
+    assert {node.order for node in graph} == {0, 1}
+    assert [root.name for root in graph.roots] == ["loss", "w.grad"]
+    assert w.grad is None
+
+
+def test_two_ways_to_the_same_graph_are_the_same() -> None:
+    w = torch.ones(3, requires_grad=True)
+    assert_same_graph((w * 2).sum(), (w * 5).sum())
+    with pytest.raises(AssertionError, match="`sin` became `cos`"):
+        assert_same_graph(w.cos(), w.sin())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: torch.ones(3), "has no graph: it needs no gradient"),
+        (lambda: torch.ones(3, requires_grad=True), "has no graph: it is a leaf"),
+        (lambda: [], "There is no tensor in this list"),
+        (lambda: "text", "There is no tensor in this str"),
+    ],
+)
+def test_what_has_no_graph_is_refused(make, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        capture(make())
+
+
+def test_a_function_that_records_nothing_is_refused() -> None:
+    with pytest.raises(GraphError, match="The function recorded nothing"):
+        capture(lambda: None)
+
+
+def test_the_graph_of_pytorch_itself_is_read() -> None:
+    real = pytest.importorskip("torch")
+    model = real.nn.Linear(3, 2)
+    loss = real.softmax(model(real.ones(4, 3)), dim=-1).sum()
+    graph = capture(loss)
+    graph.verify()
+    names = [node.name for node in graph if node.kind == "operation"]
+    assert names == ["TBackward0", "AddmmBackward0", "SoftmaxBackward0", "SumBackward0"]
+    assert set(leaves(graph)) == {"model.weight", "model.bias"}
+    assert [saved.value for node in graph for saved in node.saved if saved.name == "_saved_dim"] == ["-1"]
+    assert len(capture_derivatives(loss)) > len(graph)

@@ -1,0 +1,133 @@
+"""The pytest plugin, in sessions of its own: stored, compared, updated, unused, and under workers."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import autograph_cli.export.comparison
+import autograph_cli.testing.fixture  # noqa: F401  imported before the sessions, which put back what they import
+
+Session = Callable[..., str]
+INSTALLED = any(entry.value == "autograph_cli.testing.plugin" for entry in importlib.metadata.entry_points(group="pytest11"))
+TESTS = '''
+import pytest
+from autograph_cli import capture, torch
+
+
+@pytest.fixture
+def w():
+    return torch.ones(3, requires_grad=True)
+
+
+def test_loss(graph_snapshot, w):
+    loss = torch.tanh(w * 2).sum()
+    assert graph_snapshot == loss
+    assert graph_snapshot.forward == loss
+    assert graph_snapshot.backward == loss
+    assert graph_snapshot.double_backward == loss
+    assert graph_snapshot("both") == [loss, w.exp()]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_sizes(graph_snapshot, size):
+    w = torch.ones(size, requires_grad=True)
+    assert graph_snapshot == capture(lambda: w * w)
+    assert graph_snapshot == (lambda: w + w)
+'''
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Run pytest on `test_model.py` within this process, outside of CI unless told otherwise; gives what it printed."""
+    pytester.makepyfile(test_model=TESTS)
+
+    def run(*args: str, ci: str = "", code: int = 0) -> str:
+        monkeypatch.setenv("CI", ci)
+        plugin = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
+        result = pytester.runpytest_inprocess(*plugin, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)
+        text = "\n".join(result.outlines)
+        assert result.ret == code, text
+        return text
+
+    return run
+
+
+def kept(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted((folder / "__graphs__" / "test_model").iterdir())}
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    path = folder / "test_model.py"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, pytester: pytest.Pytester) -> None:
+    assert "9 written" in session()
+    files = kept(pytester.path)
+    assert list(files) == [
+        "test_loss.backward.graph.txt", "test_loss.both.graph.txt", "test_loss.double_backward.graph.txt",
+        "test_loss.forward.graph.txt", "test_loss.graph.txt", "test_sizes[2].2.graph.txt", "test_sizes[2].graph.txt",
+        "test_sizes[3].2.graph.txt", "test_sizes[3].graph.txt",
+    ]  # fmt: skip
+    edit(pytester.path, "torch.tanh(w * 2)", "torch.tanh(w * 2).relu()")
+    failed = session(ci="true", code=1)
+    assert "the graph differs from __graphs__/test_model/test_loss.graph.txt" in failed
+    assert "forward gained a `relu`, on `tanh`" in failed
+    assert "+ %relu: float32[3] = relu(%tanh)  grad_fn ReluBackward0(%tanh)" in failed
+    picture = Path(failed.split("side by side: ")[1].splitlines()[0])
+    assert picture.read_text().count("<svg ") == 3
+    assert kept(pytester.path) == files
+    assert "5 updated" in session("--graph-update")
+    session(ci="true")
+
+
+def test_a_missing_snapshot_fails_in_ci(session: Session, pytester: pytest.Pytester) -> None:
+    failed = session("-k", "sizes", ci="true", code=1)
+    assert "graph_snapshot: there is no " in failed
+    assert not list((pytester.path / "__graphs__" / "test_model").iterdir())
+
+
+def test_unused_snapshots_are_told_and_removed_with_an_update(session: Session, pytester: pytest.Pytester) -> None:
+    session()
+    folder = pytester.path / "__graphs__" / "test_model"
+    (folder / "test_gone.graph.txt").write_text("old")
+    (folder / "test_loss.9.graph.txt").write_text("old")
+    (pytester.path / "__graphs__" / "test_old").mkdir()
+    (pytester.path / "__graphs__" / "test_old" / "test_x.graph.txt").write_text("old")
+    part = session("-k", "sizes")
+    assert "test_gone" not in part
+    told = session()
+    assert [line for line in told.splitlines() if line.startswith("unused")] == [
+        "unused: __graphs__/test_model/test_gone.graph.txt",
+        "unused: __graphs__/test_model/test_loss.9.graph.txt",
+        "unused: __graphs__/test_old/test_x.graph.txt",
+    ]
+    assert "removed: __graphs__/test_model/test_gone.graph.txt" in session("--graph-update")
+    assert len(kept(pytester.path)) == 9
+
+
+def test_workers_send_home_what_they_used(session: Session, pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    assert "9 written" in session("-n", "2")
+    (pytester.path / "__graphs__" / "test_model" / "test_gone.graph.txt").write_text("old")
+    assert [line for line in session("-n", "2").splitlines() if "unused" in line] == [
+        "unused: __graphs__/test_model/test_gone.graph.txt"
+    ]
+
+
+def test_tensors_of_pytorch_are_compared_too(session: Session, pytester: pytest.Pytester) -> None:
+    pytest.importorskip("torch")
+    (pytester.path / "test_model.py").write_text(
+        "import torch\n\ndef test_real(graph_snapshot):\n    model = torch.nn.Linear(3, 2)\n"
+        "    loss = model(torch.ones(4, 3)).tanh().sum()\n    assert graph_snapshot == loss\n"
+        "    assert graph_snapshot.double_backward == loss\n"
+    )
+    session()
+    assert "leaf model.weight: float32[2, 3]" in kept(pytester.path)["test_real.graph.txt"]
+    edit(pytester.path, ".tanh()", ".sigmoid()")
+    failed = session(code=1)
+    assert "`tanh` became `sigmoid`" in failed

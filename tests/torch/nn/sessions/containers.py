@@ -1,0 +1,45 @@
+# ruff: noqa: F821  (names are given by record_sessions.py)
+s = nn.Sequential(OrderedDict(a=nn.Linear(1, 2), b=nn.ReLU()))
+print(s.a, s[1], s[-1], s[:1], len(s))
+attempt(lambda: s[5])
+s = nn.Sequential(*s, nn.Tanh())
+s.insert(0, nn.Identity())
+del s[0]
+s += nn.Sequential(nn.ReLU())
+print(s, s * 2, (s + s)[4:])
+attempt(lambda: s + 3)
+print(s.extend([nn.ReLU()]).append(nn.Tanh()).pop(0), len(s), s(torch.ones(1)))
+items = nn.ModuleList([nn.Linear(1, 1) for _ in range(3)])
+tail = [nn.ReLU()]
+print(items, items[1:], items + tail)
+items.insert(1, nn.ReLU())
+items.append(nn.ReLU())
+items.extend([nn.ReLU()])
+del items[0]
+items[0] = nn.Tanh()
+print(items, items.pop(1), len(items))
+for wrong in (lambda: items[10], lambda: items(1), lambda: items.extend(3), lambda: nn.ModuleList([3])):
+    attempt(wrong)
+named = nn.ModuleDict({"x": nn.Linear(1, 1), "y": nn.ReLU()})
+print(named, list(named), "x" in named, named.pop("y"))
+named.update([("z", nn.Tanh())])
+print(list(named.keys()), list(named.items())[1])
+for wrong in (lambda: named["q"], lambda: nn.ModuleDict({"a.b": nn.ReLU()}), lambda: nn.ModuleDict({"keys": nn.ReLU()}),
+              lambda: named.update(3), lambda: named.update([3])):  # fmt: skip
+    attempt(wrong)
+named.clear()
+print(len(named))
+params = nn.ParameterList([nn.Parameter(torch.ones(2)), torch.zeros(1, 2)])
+print(params, len(list(params.parameters())), params[1:], params[-1])
+params.append(torch.ones(1))
+params += [3]
+print(params)
+attempt(lambda: params(1))
+attempt(lambda: params[9])
+by_name = nn.ParameterDict({"a": torch.ones(2), "b": nn.Parameter(torch.ones(1))})
+print(by_name, list(by_name.keys()), by_name.get("a"), by_name.get("q", 4), by_name.pop("b"), "a" in by_name)
+by_name["c"] = torch.ones(3)
+by_name |= {"d": torch.ones(1)}
+print(list(reversed(by_name)), by_name.copy(), by_name.popitem()[0], by_name.setdefault("e", torch.ones(1)).shape)
+by_name.update({"z": torch.ones(1), "y": torch.ones(1)})
+print(list(by_name.state_dict()), by_name.fromkeys(["u", "v"], torch.ones(1)))

@@ -1,0 +1,16 @@
+import json
+
+import pytest
+
+from autograph_cli import torch
+from tests.torch.nn.record_functional import CASES, EXPECTED
+from tests.torch.ops.record_expressions import observe
+from tests.torch.ops.test_expressions import assert_same
+
+RECORDED = json.loads(EXPECTED.read_text())
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_functional_gives_what_pytorch_gives(code):
+    assert_same(observe(torch, code), RECORDED[code])
