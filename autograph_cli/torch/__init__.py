@@ -45,7 +45,7 @@ _OPERATIONS = (
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
-    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "stft", "products", "einsum",
+    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
