@@ -109,7 +109,7 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
-_AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+_AT_NEED = ("compiler", "distributions", "func", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
 """Parts of the namespace that are imported when a script asks for them."""
 
 
