@@ -45,7 +45,7 @@ _OPERATIONS = (
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
-    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "stft", "products", "einsum",
+    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
@@ -68,10 +68,12 @@ from . import (
     nn,
     ops,
     optim,
+    profiler,
     random,
     serialization,
     signal,
     special,
+    utils,
     version,
 )
 from ._ops.conversion import UntypedStorage
@@ -107,7 +109,7 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
-_AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+_AT_NEED = ("compiler", "distributions", "func", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
 """Parts of the namespace that are imported when a script asks for them."""
 
 
