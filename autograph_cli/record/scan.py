@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from autograph_cli.record.imports import ENGINE, REFUSED, SERVED
@@ -119,6 +120,8 @@ def _first_missing(name: str, imported: frozenset[str]) -> tuple[str, tuple[str,
                 return path, tuple(vars(place)) if hasattr(place, "__dict__") else ()
         except Exception:
             return "", ()
+        if path != name and path in imported and not isinstance(inner, ModuleType):
+            inner = _submodule(path) or inner  # a function may hide the module that it comes from
         place = inner
     return "", ()
 

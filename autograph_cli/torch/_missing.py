@@ -10,6 +10,8 @@ from typing import Any
 
 _ROOT = __package__ or ""
 
+_KINDS = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+
 INSTEAD = {
     "torch.btrifact": "torch.linalg.lu_factor",
     "torch.eig": "torch.linalg.eig",
@@ -29,6 +31,7 @@ INSTEAD = {
     "torch.symeig": "torch.linalg.eigh",
     "torch.trtrs": "torch.linalg.solve_triangular",
     "torch.uniform": "torch.rand",
+    **{f"torch.cuda.{kind}Tensor": f"torch.{kind}Tensor" for kind in _KINDS},
     "torch.Tensor.eig": "torch.linalg.eig",
     "torch.Tensor.fill_diagonal_": "x.diagonal().fill_(value)",
     "torch.Tensor.lstsq": "torch.linalg.lstsq",
@@ -44,6 +47,7 @@ INSTEAD = {
     "torch.func.jvp": "torch.autograd.functional.jvp",
     "torch.func.vjp": "torch.autograd.functional.vjp",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
+    "torch.utils.benchmark": "timeit",
 }
 """What does the same, for names that PyTorch removed itself and for some that the engine has under another name."""
 

@@ -59,9 +59,3 @@ def _needs_gpu(*args: Any, **kwargs: Any) -> NoReturn:
 
 current_device = get_device_name = get_device_properties = get_device_capability = set_device = synchronize = _needs_gpu
 current_stream = default_stream = Stream = Event = init = _needs_gpu
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"module 'torch.cuda' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
-    )

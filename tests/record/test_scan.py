@@ -35,6 +35,7 @@ MISSING = {
 NOTHING = {
     "what is there": "import torch\nfrom torch import nn\nnn.functional.relu(torch.ones(3)).sum().backward()",
     "parts loaded at need": "import torch\nfrom torch.utils.data import DataLoader\ntorch.distributions.Normal(0, 1)",
+    "a module that a function hides": "from torch.autograd.gradcheck import gradcheck",
     "other packages": "import torch, numpy as np\nnp.frob(1)\nnp.linalg.symeig()",
     "a failed import": "try:\n  from torch import frob\nexcept ImportError:\n  frob = None",
     "a name after its import may fail": "try: import torch.frob as d\nexcept ImportError: ok = 0\nif ok: d.x()",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._core.backward import backward, grad
 from . import anomaly_mode, function, functional, grad_mode, graph, profiler, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -33,9 +31,3 @@ __all__ = [
     "set_grad_enabled",
     "variable",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"module 'torch.autograd' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
-    )
