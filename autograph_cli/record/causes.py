@@ -115,7 +115,7 @@ def _found(
 def _sentence(file: str, found: Found, name: str, user: Node, leaf: str) -> str:
     way = f"{name}, which has no history, enters {where(user)}"
     if not name:
-        way = f"from there to {where(user)}, which takes a nameless tensor without history"
+        way = f"it is on the way to the line of {where(user)}, which takes a nameless tensor without history"
     if not found.sure:
         words = ", ".join(found.causes)
         return f"{_place(file, found.binding)} cuts {found.source}: {words}; whether {leaf} is in it, is not told; {way}."
