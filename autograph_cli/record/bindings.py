@@ -117,21 +117,26 @@ class Script:
         above = [one for one in every if one.line < line]
         return above[-1:] or every
 
-    def _read(self, node: ast.AST, mode: str) -> Iterator[Binding]:
-        mode = _mode(node) or mode
+    def _read(self, node: ast.AST, mode: str, function: str = "") -> Iterator[Binding]:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            mode, function = _mode(node), node.name  # what runs around a definition is not what runs around a call
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            mode = _mode(node) or mode
         if isinstance(node, ast.stmt):
-            yield self._binding(node, mode)
+            yield self._binding(node, mode, function)
         for child in ast.iter_child_nodes(node):
             if not isinstance(child, ast.expr):
-                yield from self._read(child, mode)
+                yield from self._read(child, mode, function)
 
-    def _binding(self, node: ast.stmt, mode: str) -> Binding:
-        """A statement without those within it: of a loop the head alone."""
+    def _binding(self, node: ast.stmt, mode: str, function: str) -> Binding:
+        """A statement without those within it: of a loop the head alone. What a function returns is bound to its name."""
         targets, read = _sides(node)
         uses = frozenset[str]().union(*map(_names, read))
         causes = [Cause(f"torch.{mode}", uses)] if mode else []
         causes += [Cause(words, _names(part)) for one in read for part in ast.walk(one) for words in _words(part)]
         made = frozenset[str]().union(*map(_names, targets))
+        if isinstance(node, ast.Return) and function:
+            made = frozenset((function,))
         end = node.end_lineno or node.lineno
         if hasattr(node, "body"):
             end = max((one.end_lineno or node.lineno for one in (*targets, *read)), default=node.lineno)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -32,12 +33,13 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
     return found
 
 
-def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, Binding] | None:
-    """Where a name that the graph does not know is assigned to in the script."""
-    for file, script in scripts.items():
-        binding = script.first(name)
-        if binding is not None:
-            return file, binding
+def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, str, Binding] | None:
+    """Where a name that the graph does not know, or the object that holds it, is assigned to: the file, which of the two."""
+    for part in (name, *reversed(_holders(name))):
+        for file, script in scripts.items():
+            binding = script.first(part)
+            if binding is not None:
+                return file, part, binding
     return None
 
 
@@ -45,12 +47,12 @@ def causes(
     graph: Graph, starts: Sequence[Place], ends: Sequence[Place], leaf: str, scripts: dict[str, Script]
 ) -> list[str]:
     """Sentences on the lines that cut the way from `leaf` (the places `ends`, if it was recorded) to `starts`."""
-    if not ends and not any(script.uses(leaf) for script in scripts.values()):
+    if not ends and not _reads(scripts, leaf):
         return []
     names = output_names(graph)
     carriers = {name for node in graph.nodes if node.kind != "input" for out in node.outputs for name in out.names}
     leading = leading_to(graph, ends)
-    leaders = {leaf} | {name for number in leading for out in graph.nodes[number].outputs for name in out.names}
+    leaders = {leaf, *_holders(leaf)} | {name for number in leading for out in graph.nodes[number].outputs for name in out.names}
     inside = behind(graph, starts)
     inputs = [graph.nodes[n] for n in sorted(inside - {node for node, _ in ends}) if graph.nodes[n].kind == "input"]
     told: dict[tuple[str, int], tuple[bool, str]] = {}
@@ -62,6 +64,11 @@ def causes(
                 told.setdefault((file, one.binding.line), (bool(one.causes) and one.sure, _sentence(file, one, name, user, leaf)))
     known = [said for sure, said in told.values() if sure]
     return (known or [said for _, said in told.values()])[:LISTED]
+
+
+def _holders(leaf: str) -> list[str]:
+    """The objects that a path goes through: of `model.fc.weight` `model` and `model.fc`; `self` is not one object."""
+    return [leaf[: mark.start()] for mark in re.finditer(r"[.\[]", leaf) if leaf[: mark.start()] != "self"]
 
 
 def origins(graph: Graph, ends: Sequence[Place], scripts: dict[str, Script]) -> list[str]:
@@ -84,14 +91,21 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
     found = first_binding(scripts, leaf)
     if found is None:
         return []
-    file, binding = found
+    file, part, binding = found
     words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
     made = f"{_place(file, binding)}{words and ': '}{words}"
-    said = [f"No recorded operation takes {leaf}, which is made at {made}."]
-    uses = [(name, one) for name, script in scripts.items() for one in script.uses(leaf)]
+    said = [f"No recorded operation takes {leaf}; {part} is made at {made}."]
+    uses = _reads(scripts, part)
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]
-    return [*said, *[f"It is read at {_place(name, one)}{_shown_causes(one, leaf)}." for name, one in uses[:LISTED]]]
+    return [*said, *[f"It is read at {_place(name, one)}{_shown_causes(one, part)}." for name, one in uses[:LISTED]]]
+
+
+def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:
+    """The statements that read a variable or an object that holds it, by file."""
+    names = (leaf, *_holders(leaf))
+    found = {(file, one.line): one for file, script in scripts.items() for name in names for one in script.uses(name)}
+    return [(file, one) for (file, _), one in sorted(found.items(), key=lambda item: item[0])]
 
 
 def _users(graph: Graph, inside: Iterable[int], number: int) -> list[Node]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from math import log10
 
 import pytest
-from tests.graph.nets import leaf, net, operation
 
 from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, TensorType, Trace
 from autograph_cli.graph.paths import Paths, count_words, find_places, known_names, leading_to, paths
+from tests.graph.nets import leaf, net, operation
 
 VECTOR = TensorType("float32", (3,))
 
