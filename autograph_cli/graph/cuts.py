@@ -40,15 +40,17 @@ def reasons(graph: Graph, starts: Sequence[Place], ends: Sequence[Place]) -> lis
     """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell."""
     names = output_names(graph)
     inside = behind(graph, starts)
-    targets = {node for node, _ in ends}
     said = [_refusal(graph, names, user, edge) for user, edge in _refusals(graph, inside, ends)]
-    for number in sorted(targets):
-        users = [node for node in graph.nodes if any(e.node == number for e in data_or_gradient(node))]
-        said += _of_input(graph.nodes[number], names[number][0], [node for node in users if node.id in inside] or users)
-        if number not in inside and graph.nodes[number].kind != "input":
-            said += _aside(names[number][0], users, names[starts[0][0]][0])
-    if targets & inside and not said:
-        said.append("The operations between them are given it, and send no gradient back.")
+    for number, nr in ends[:LISTED]:
+        node, name = graph.nodes[number], names[number][nr or 0]
+        users = [user for user in graph.nodes if any(_takes(edge, number, nr) for edge in data_or_gradient(user))]
+        if node.kind == "input":
+            said += _of_input(node, name, [user for user in users if user.id in inside] or users)
+        elif number not in inside:
+            said += _aside(name, users, names[starts[0][0]][0])
+        elif nr is not None and len(node.outputs) > 1:
+            said.append(f"Other results of {where(node)} lead there, and {name} does not.")
+    targets = {node for node, _ in ends}
     made_from = behind(graph, ends)
     if any(node in made_from and node not in targets for node, _ in starts):
         said.append("It is the other way round: the second is made from the first.")
@@ -58,13 +60,14 @@ def reasons(graph: Graph, starts: Sequence[Place], ends: Sequence[Place]) -> lis
 def _refusals(graph: Graph, inside: set[int], ends: Sequence[Place]) -> list[tuple[Node, Edge]]:
     """The operations that were given what leads to an end, and have no edge for it."""
     leading = leading_to(graph, ends)
+    wanted, places = set(ends), {node for node, _ in ends}
     whole = {node for node, nr in ends if nr is None or len(graph.nodes[node].outputs) == 1}
     found: list[tuple[Node, Edge]] = []
     for number in sorted(inside):
         node = graph.nodes[number]
         for edge in dict.fromkeys(node.args):
-            leads = edge.node in whole or (edge.node, edge.nr) in ends or (
-                edge.node in leading and edge.node not in {place for place, _ in ends}
+            leads = edge.node in whole or (edge.node, edge.nr) in wanted or (
+                edge.node in leading and edge.node not in places
             )
             if leads and graph.nodes[edge.node].kind != "input" and edge not in node.next:
                 found.append((node, edge))
@@ -76,9 +79,11 @@ def _refusal(graph: Graph, names: Sequence[tuple[str, ...]], user: Node, edge: E
     return f"{where(user)} is given {names[edge.node][edge.nr]} ({kind}) and sends it no gradient."
 
 
+def _takes(edge: Edge, number: int, nr: int | None) -> bool:
+    return edge.node == number and nr in (None, edge.nr)
+
+
 def _of_input(node: Node, name: str, users: Sequence[Node]) -> list[str]:
-    if node.kind != "input":
-        return []
     kind = node.outputs[0].type
     why = "does not require grad"
     if not kind.dtype.startswith(("float", "bfloat", "complex")):

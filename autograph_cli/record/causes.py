@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograph_cli.graph import Graph, Node
-from autograph_cli.graph.cuts import LISTED, behind, data_or_gradient, where
+from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Place, leading_to
 from autograph_cli.record.bindings import Binding, Found, Script
@@ -53,15 +53,18 @@ def causes(
     carriers = {name for node in graph.nodes if node.kind != "input" for out in node.outputs for name in out.names}
     leading = leading_to(graph, ends)
     leaders = {leaf, *_holders(leaf)} | {name for number in leading for out in graph.nodes[number].outputs for name in out.names}
-    inside = behind(graph, starts)
-    inputs = [graph.nodes[n] for n in sorted(inside - {node for node, _ in ends}) if graph.nodes[n].kind == "input"]
+    users = _users(graph, behind(graph, starts))
+    inputs = [graph.nodes[n] for n in sorted(users.keys() - {node for node, _ in ends})]
     told: dict[tuple[str, int], tuple[bool, str]] = {}
+    met: set[tuple[str, str, int]] = set()
     # What a named tensor explains is not what explains a nameless one on the same line.
     for node in sorted(inputs, key=lambda node: not node.outputs[0].names):
-        name = names[node.id][0] if node.outputs[0].names else ""
-        for user in _users(graph, inside, node.id):
-            for file, one in _found(scripts, node, user, leaders, carriers):
-                told.setdefault((file, one.binding.line), (bool(one.causes) and one.sure, _sentence(file, one, name, user, leaf)))
+        for user in users[node.id]:
+            for name in node.outputs[0].names or ("",):
+                for file, one in _found(scripts, name, user, leaders, carriers, met):
+                    shown = names[node.id][0] if name else ""
+                    said = _sentence(file, one, shown, user, leaf)
+                    told.setdefault((file, one.binding.line), (bool(one.causes) and one.sure, said))
     known = [said for sure, said in told.values() if sure]
     return (known or [said for _, said in told.values()])[:LISTED]
 
@@ -74,9 +77,9 @@ def _holders(leaf: str) -> list[str]:
 def origins(graph: Graph, ends: Sequence[Place], scripts: dict[str, Script]) -> list[str]:
     """Sentences on the lines that made tensors without history."""
     said: dict[str, None] = {}
+    users = _users(graph, range(len(graph)))
     for node in (graph.nodes[number] for number, _ in ends):
-        for user in _users(graph, range(len(graph)), node.id) if node.kind == "input" else ():
-            source = user.source
+        for source in [user.source for user in users.get(node.id, ())][:LISTED]:
             if source is None or source.file not in scripts:
                 continue
             for name in node.outputs[0].names[:1]:
@@ -108,22 +111,28 @@ def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:
     return [(file, one) for (file, _), one in sorted(found.items(), key=lambda item: item[0])]
 
 
-def _users(graph: Graph, inside: Iterable[int], number: int) -> list[Node]:
-    users = (graph.nodes[other] for other in sorted(inside) if other != number)
-    return [user for user in users if any(edge.node == number for edge in data_or_gradient(user))][:LISTED]
+def _users(graph: Graph, inside: Iterable[int]) -> dict[int, list[Node]]:
+    """Of each input, the operations of these that were given it."""
+    users: dict[int, list[Node]] = {}
+    for number in sorted(inside):
+        for other in dict.fromkeys(edge.node for edge in graph.nodes[number].args):
+            if graph.nodes[other].kind == "input":
+                users.setdefault(other, []).append(graph.nodes[number])
+    return users
 
 
 def _found(
-    scripts: dict[str, Script], node: Node, user: Node, leaders: set[str], carriers: set[str]
+    scripts: dict[str, Script], name: str, user: Node, leaders: set[str], carriers: set[str],
+    met: set[tuple[str, str, int]],
 ) -> list[tuple[str, Found]]:
-    if user.source is None or user.source.file not in scripts:
+    """Where the way to a tensor of this name is cut; asked once for each line, and noted in `met`."""
+    source = user.source
+    if source is None or source.file not in scripts or (source.file, name, source.line) in met:
         return []
-    script = scripts[user.source.file]
-    found: list[Found] = []
-    for name in node.outputs[0].names or ("",):
-        found += script.trace_back(name, user.source.line, leaders.__contains__, carriers.__contains__)
+    met.add((source.file, name, source.line))
+    found = scripts[source.file].trace_back(name, source.line, leaders.__contains__, carriers.__contains__)
     # Of a tensor without a name, its line may hold much that has nothing to do with it: only a cause tells.
-    return [(user.source.file, one) for one in found if one.causes or node.outputs[0].names]
+    return [(source.file, one) for one in found if one.causes or name]
 
 
 def _sentence(file: str, found: Found, name: str, user: Node, leaf: str) -> str:
