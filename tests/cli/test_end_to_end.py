@@ -44,6 +44,22 @@ PRINTED = {
 }
 """What PyTorch makes the samples print."""
 
+SHORT = {
+    "digits.py --epochs 1 --pictures 256": "epoch 0: loss 2.27\n22 % of 51 held-out digits read\n",
+    "vae.py --steps 2": (
+        "step 0: rebuilt 25.31, divergence 0.07\n"
+        "step 1: rebuilt 24.74, divergence 0.05\n"
+    ),
+    "char_rnn.py --steps 25": (
+        "step 0: loss 3.12\n"
+        "step 24: loss 0.85\n"
+        "one for a gil, for a gil, for a gil, for a \n"
+    ),
+    "adder_gpt.py --steps 2": "step 0: loss 2.46\nstep 1: loss 2.18\n0 % of 500 sums right\n",
+    "actor_critic.py --rounds 2": "round 0: loss 39.13, falls 3\nround 1: loss 28.33, falls 12\n",
+}
+"""What PyTorch makes longer samples print in a short run, by name and arguments."""
+
 EXPR = """
 import torch
 x = torch.tensor([1.0, 2.0])
@@ -51,6 +67,12 @@ w = torch.tensor([3.0, 4.0], requires_grad=True)
 y = (w * x).sum()
 y.backward()
 """
+
+
+def needs(name: str) -> None:
+    """Skip the test where the pictures that a sample reads are not installed."""
+    if name == "digits.py":
+        pytest.importorskip("sklearn", exc_type=ImportError)
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -61,16 +83,35 @@ def test_sample_prints_what_it_prints_under_pytorch(autograph: Run, name: str) -
     assert result.returncode == 0
 
 
-@pytest.mark.parametrize("name", PRINTED)
-def test_three_graphs_of_a_sample_are_drawn(autograph: Run, tmp_path: Path, name: str) -> None:
-    result = autograph("render", str(SAMPLES / name), "--forward", "--backward", "--double-backward")
+@pytest.mark.parametrize("command", SHORT)
+def test_short_run_of_a_longer_sample_prints_what_it_prints_under_pytorch(autograph: Run, command: str) -> None:
+    name, *arguments = command.split()
+    needs(name)
+    result = autograph("run", str(SAMPLES / name), *arguments)
+    assert result.stdout == SHORT[command]
+    assert result.returncode == 0
+
+
+def test_digits_says_what_to_install_where_there_are_no_pictures(autograph: Run) -> None:
+    hidden = "import runpy, sys; sys.modules['sklearn'] = None; runpy.run_path(sys.argv[1])"
+    result = autograph("run", "-q", "-", str(SAMPLES / "digits.py"), input=hidden)
+    assert result.returncode == 1
+    assert result.stderr == "digits.py needs the pictures that come with scikit-learn: pip install scikit-learn\n"
+
+
+@pytest.mark.parametrize("command", [*PRINTED, *SHORT])
+def test_three_graphs_of_a_sample_are_drawn(autograph: Run, tmp_path: Path, command: str) -> None:
+    name, *arguments = command.split()
+    needs(name)
+    views = "--forward", "--backward", "--double-backward"
+    result = autograph("render", *views, str(SAMPLES / name), "--", *arguments)
     assert result.returncode == 0, result.stderr
     for view in ("forward", "backward", "double-backward"):
         assert "</svg>" in (tmp_path / f"{Path(name).stem}.{view}.svg").read_text(encoding="utf-8")
 
 
 def test_all_samples_are_tried() -> None:
-    assert {path.name for path in SAMPLES.glob("*.py")} == set(PRINTED)
+    assert {path.name for path in SAMPLES.glob("*.py")} == {command.split()[0] for command in [*PRINTED, *SHORT]}
 
 
 def test_import_torch_is_the_engine_and_the_name_in_our_package_too(autograph: Run) -> None:

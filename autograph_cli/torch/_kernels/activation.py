@@ -47,7 +47,8 @@ class Activation:
         table = self.xp.asarray(_ERF[: order + 1], kind)
         total = self.xp.take(table[order], index)
         for n in reversed(range(order)):
-            total = total * rest + self.xp.take(table[n], index)
+            total = total * rest
+            total += self.xp.take(table[n], index)
         return self.xp.asarray(total).astype(a.dtype, copy=False)[()]
 
     def gelu(self, a: Any, approximate: str = "none") -> Any:
