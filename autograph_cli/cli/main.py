@@ -13,6 +13,7 @@ from autograph_cli.cli.render import render
 from autograph_cli.cli.run import run
 from autograph_cli.cli.show import show
 from autograph_cli.cli.snapshot import snapshot
+from autograph_cli.cli.why import why
 from autograph_cli.graph import GraphError, TraceError
 from autograph_cli.record.runner import INTERRUPTED
 
@@ -58,5 +59,5 @@ def main() -> None:
     """
 
 
-for command in (run, render, show, snapshot, diff, info):
+for command in (run, render, show, why, snapshot, diff, info):
     main.add_command(command)

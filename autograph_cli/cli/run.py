@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from autograph_cli.cli import check
 from autograph_cli.cli.options import StepsType
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
@@ -25,26 +27,44 @@ NO_GRAPH = 1
          "A step ends with a backward pass that frees its graph.",
 )  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
+@click.option(
+    "--check-only", is_flag=True,
+    help="Run nothing: list what FILE uses and the engine lacks. Ends with 1 if something is missing.",
+)  # fmt: skip
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def run(
-    ctx: click.Context, module: bool, output: Path | None, steps: str, quiet: bool, file: str, args: tuple[str, ...]
+    ctx: click.Context,
+    module: bool,
+    output: Path | None,
+    steps: str,
+    quiet: bool,
+    check_only: bool,
+    file: str,
+    args: tuple[str, ...],
 ) -> None:
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
     input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's, or
-    1 when it built no graph.
+    1 when it built no graph. What FILE uses and the engine lacks is told before it runs; --check-only tells no more
+    than that.
 
     \b
       autograph run expr.py
       autograph run --steps all train.py --epochs 3
       autograph run -m package.module
       autograph run - < expr.py
+      autograph run --check-only train.py
     """
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
+    if check_only:
+        ctx.exit(check.tell_all(target, quiet))
+    target = replace(target, source=runner.read(target))
+    if not quiet:
+        check.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     result, trace = runner.record(target, steps, until_exit=True)

@@ -84,8 +84,12 @@ class EngineFinder(MetaPathFinder, Loader):
 
 
 def _missing(inner: str) -> ModuleNotFoundError:
+    from autograph_cli.torch._missing import sentence
+
     name = f"{SERVED}.{inner}"
-    return ModuleNotFoundError(f"{name} is not available in autograph's engine yet", name=name)
+    above = sys.modules.get(f"{ENGINE}.{inner}".rpartition(".")[0])
+    other = sentence(name, () if above is None else vars(above))
+    return ModuleNotFoundError(f"{name} is not available in autograph's engine yet{other}", name=name)
 
 
 def _take_modules() -> dict[str, ModuleType]:

@@ -42,6 +42,8 @@ class Target:
     kind: Literal["file", "module", "stdin"]
     name: str
     args: tuple[str, ...] = ()
+    source: bytes | None = field(default=None, repr=False)
+    """The text, where it has been read already: standard input can be read once only."""
 
     @classmethod
     def of(cls, name: str, args: tuple[str, ...] = (), *, module: bool = False) -> Target:
@@ -91,7 +93,7 @@ def run(
     `until_exit`, when the process ends, after the functions that the script registered with `atexit`.
     Raises `TargetError` for a file or a module that is not there.
     """
-    code = _read(target)
+    code = read(target)
     with contextlib.ExitStack() as stack:
         stack.enter_context(serve())
         main = stack.enter_context(_as_main(target))
@@ -128,7 +130,13 @@ def record(
     return result, traces[0]
 
 
-def _read(target: Target) -> bytes:
+def read(target: Target) -> bytes:
+    """The source of a file or of standard input; nothing for a module, which the import system finds.
+
+    Raises `TargetError` for a file that is not there.
+    """
+    if target.source is not None:
+        return target.source
     if target.kind == "module":
         return b""
     if target.kind == "stdin":

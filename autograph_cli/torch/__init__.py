@@ -15,7 +15,7 @@ import math
 import warnings
 from typing import Any
 
-from . import _kernels
+from . import _kernels, _missing
 from ._core import general
 
 general.kernels_by_device["cpu"] = _kernels.cpu
@@ -45,7 +45,7 @@ _OPERATIONS = (
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
-    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "stft", "products", "einsum",
+    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
@@ -68,10 +68,12 @@ from . import (
     nn,
     ops,
     optim,
+    profiler,
     random,
     serialization,
     signal,
     special,
+    utils,
     version,
 )
 from ._ops.conversion import UntypedStorage
@@ -107,15 +109,21 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
-_AT_NEED = ("compiler", "distributions", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+_AT_NEED = ("compiler", "distributions", "func", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
 """Parts of the namespace that are imported when a script asks for them."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
-        return importlib.import_module(f".{name}", __name__)
+        return _missing.load(f"{__name__}.{name}")
     if name == "compile":
         return importlib.import_module(".compiler", __name__).compile
+    other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
-        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet)"
+        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
     )
+
+
+_missing.speak_for(
+    autograd, autograd.functional, backends, cuda, fft, linalg, nn.init, optim.lr_scheduler, signal, special
+)

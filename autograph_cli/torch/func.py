@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _missing
 from .nn.utils.stateless import functional_call
 
 __all__ = ["functional_call"]
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.func.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

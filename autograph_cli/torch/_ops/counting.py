@@ -233,8 +233,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     each = [bins] * rows.shape[1] if isinstance(bins, int) else list(bins)
     if len(each) != rows.shape[1]:
         raise RuntimeError(
-            f"torch.histogramdd: expected {rows.shape[1]} sequences of bin edges for a {rows.shape[1]}-dimensional histogram but got "
-            f"{len(each)}"
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
     hist, edges = _histogram(rows, each, range, None if weight is None else weight._raw.reshape(-1), density)
     return _histogramdd_result(make(hist), tuple(make(np.array(e)) for e in edges))

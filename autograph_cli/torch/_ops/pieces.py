@@ -251,6 +251,8 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     given = list(tensors)
     if not given:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if dim < 0 and len({x.ndim for x in given}) > 1:
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
     d = dims.wrap(dim, given[0].ndim)
     lead = given[0]._raw.shape[:d]
     rows = []

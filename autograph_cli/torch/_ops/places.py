@@ -14,7 +14,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor, make
 from . import indexing, views
-from .indexing import along, check_index
+from ._index_checks import along, check_index
 
 # ---------------------------------------------------------------- index_fill, index_copy
 

@@ -93,7 +93,7 @@ def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edg
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if len(given) != len(where):
         raise RuntimeError(
-            f"torch.gradient expected spacing to be unspecified, a scalar, or it's spacing and dim arguments to have the same length, "
+            f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
             f"but got a spacing argument of length {len(given)} and a dim argument of length {len(where)}."
         )
     if edge_order not in (1, 2):

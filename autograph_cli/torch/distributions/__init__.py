@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _missing
 from . import constraints
 from .continuous import Beta, Exponential, Gamma, Normal, Uniform
 from .discrete import Bernoulli, Categorical, Multinomial
@@ -19,4 +20,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.distributions.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _missing
 from . import common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import LAYERS
 from .parallel import DataParallel
@@ -18,4 +19,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.nn.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .. import _missing
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as softplus
@@ -186,4 +187,4 @@ native_channel_shuffle = channel_shuffle
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.nn.functional.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _missing
 from . import lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon
@@ -28,4 +29,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.optim.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .. import _missing
+
 _PARTS = ("checkpoint", "data", "hooks", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"torch.utils.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -110,3 +110,12 @@ def test_a_multi_grad_hook_in_mode_any_gets_the_first_gradient():
 def test_a_multi_grad_hook_knows_two_modes():
     with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got some"):
         graph.register_multi_grad_hook(leaves(1), print, mode="some")
+
+
+def test_a_labelled_block_runs_as_it_would_without():
+    @torch.profiler.record_function("step")
+    def step():
+        return 3
+
+    with torch.autograd.profiler.record_function("block"):
+        assert step() == 3

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 import weakref
 
 from autograph_cli import torch
@@ -59,3 +60,28 @@ def test_one_leaf_used_many_times():
 
 def test_the_recursion_limit_is_left_alone():
     assert sys.getrecursionlimit() <= 3000
+
+
+def test_backward_of_several_threads_loses_no_gradient():
+    x = torch.zeros(2_000, requires_grad=True)
+
+    def turns():
+        for _ in range(20):
+            (x * 1).sum().backward()
+
+    threads = [threading.Thread(target=turns) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (x.grad == 160).all()
+
+
+def test_grad_mode_is_each_threads_own():
+    seen = []
+    with torch.no_grad():
+        thread = threading.Thread(target=lambda: seen.append(torch.is_grad_enabled()))
+        thread.start()
+        thread.join()
+        seen.append(torch.is_grad_enabled())
+    assert seen == [True, False]

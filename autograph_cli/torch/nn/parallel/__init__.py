@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _missing
 from ..modules.module import Module
 
 __all__ = ["DataParallel"]
@@ -26,4 +27,4 @@ class DataParallel(Module):
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.nn.parallel.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ... import _missing
 from . import rnn
 
 _HOME = {
@@ -30,4 +31,4 @@ def _fill() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.nn.utils.{name} is not available in autograph's engine yet")
+    raise _missing.error(__name__, name, globals())

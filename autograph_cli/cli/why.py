@@ -1,0 +1,124 @@
+"""`autograph why`: the paths by which a gradient goes from one name to another, or where the way is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, open_trace
+from autograph_cli.graph import Graph, GraphError, Node
+from autograph_cli.graph import paths as ways
+from autograph_cli.graph.cuts import reasons
+from autograph_cli.graph.names import output_names, visible
+from autograph_cli.record.bindings import Script
+from autograph_cli.record.causes import causes, first_binding, origins, read_scripts, unused
+
+NO_PATH = 1
+"""The exit code where no gradient goes from the first name to the second."""
+LINES = 40
+"""Nodes of one path that are printed at most."""
+
+
+@click.command(short_help="Say by which paths a gradient gets to a tensor, or where the way is cut.")
+@click.argument("loss")
+@click.argument("leaf")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
+@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many paths at most.")
+@click.pass_context
+def why(
+    ctx: click.Context, loss: str, leaf: str, source: str | None, args: tuple[str, ...], step: str | None, limit: int
+) -> None:
+    """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
+
+    Names are those of variables, of operations (tanh, TanhBackward0), or numbers as `show` prints them (%7). Of many
+    paths the shortest and the longest are printed, and how many there are. Where there is none, the answer says what
+    cuts the way, as far as the trace and the script beside it tell. The exit code is 0 where there is a path, else 1.
+
+    \b
+      autograph why loss w
+      autograph why loss model.fc1.weight train.py
+    """
+    opened = open_trace(source, args, step, quiet_stdout=True)
+    if opened.failed_early:
+        ctx.exit(opened.exit_code)
+    graph = choose(opened.trace, step).graph
+    starts = _places(graph, loss)
+    scripts = read_scripts(graph, _script_of(opened, source))
+    ends = [] if _is_of_script(scripts, graph, leaf) else _places(graph, leaf)
+    found = ways.paths(graph, starts, ends, limit)
+    lines = _told(graph, found, loss, leaf) if found else _cut(graph, starts, ends, (loss, leaf), scripts)
+    click.echo("\n".join(lines))
+    ctx.exit(0 if found else NO_PATH)
+
+
+def _script_of(opened: Opened, source: str | None) -> Path:
+    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
+    return Path(source if source is not None and source.endswith(SCRIPTS) else opened.trace.script)
+
+
+def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
+    """Whether the script has a variable of this name, and the graph has not."""
+    try:
+        ways.find_places(graph, name)
+    except GraphError:
+        return first_binding(scripts, name) is not None
+    return False
+
+
+def _places(graph: Graph, name: str) -> list[ways.Place]:
+    try:
+        return ways.find_places(graph, name)
+    except GraphError:
+        known = ways.known_names(graph)
+        more = f" and {len(known) - LINES} more" if len(known) > LINES else ""
+        listed = ", ".join(map(repr, known[:LINES])) or "none"
+        raise GraphError(f"There is no {name!r} here; known names: {listed}{more}.") from None
+
+
+def _told(graph: Graph, found: ways.Paths, loss: str, leaf: str) -> list[str]:
+    names = output_names(graph)
+    every = [*found.shortest, *reversed(found.longest)]
+    shown = f", {len(every)} of them shown" if found.count > len(every) else ""
+    count = ways.count_words(found.count)
+    lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (found.count != 1)}{shown}.")]
+    for place, path in enumerate(every, 1):
+        steps = len(path) - 1
+        kind = "" if not found.longest else ", of the shortest" if place <= len(found.shortest) else ", of the longest"
+        lines += ["", f"{place}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
+    return lines
+
+
+def _path(graph: Graph, names: list[tuple[str, ...]], path: ways.Path) -> list[str]:
+    half = LINES // 2
+    kept = [*path] if len(path) <= LINES else [*path[:half], *path[-half:]]
+    rows = [_row(graph.nodes[number], names[number]) for number in kept]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = ["   " + "  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
+    if len(path) > LINES:
+        lines.insert(half, f"   ... {len(path) - LINES} nodes more")
+    return lines
+
+
+def _row(node: Node, names: tuple[str, ...]) -> tuple[str, str, str, str]:
+    """A node's tensors and shapes, its operation, its line and the text of that."""
+    head = ", ".join(f"{name}: {output.type}" for name, output in zip(names, node.outputs, strict=True))
+    what = visible(f"{node.op} ({node.name})" if node.op else node.name)
+    source = node.source
+    return head, what, visible(f"{source.file}:{source.line}") if source else "", visible(source.text) if source else ""
+
+
+def _cut(
+    graph: Graph, starts: list[ways.Place], ends: list[ways.Place], names: tuple[str, str], scripts: dict[str, Script]
+) -> list[str]:
+    loss, leaf = names
+    found = causes(graph, starts, ends, leaf, scripts)
+    told = reasons(graph, starts, ends) if ends else unused(leaf, scripts)
+    told += origins(graph, ends, scripts)
+    if not scripts:
+        told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")
+    elif not found and not told:
+        told.append("The trace does not tell why: operations outside the graph are not recorded.")
+    return [visible(f"{leaf} gets no gradient from {loss}."), *(f"  {line}" for line in [*found, *told])]

@@ -1,0 +1,121 @@
+"""What is said of a name that the engine lacks, and what stands in for it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+_ROOT = __package__ or ""
+
+_KINDS = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+
+INSTEAD = {
+    "torch.btrifact": "torch.linalg.lu_factor",
+    "torch.eig": "torch.linalg.eig",
+    "torch.gels": "torch.linalg.lstsq",
+    "torch.gesv": "torch.linalg.solve",
+    "torch.ifft": "torch.fft.ifft",
+    "torch.irfft": "torch.fft.irfft",
+    "torch.lstsq": "torch.linalg.lstsq",
+    "torch.matrix_rank": "torch.linalg.matrix_rank",
+    "torch.potrf": "torch.linalg.cholesky",
+    "torch.potri": "torch.cholesky_inverse",
+    "torch.potrs": "torch.cholesky_solve",
+    "torch.rfft": "torch.fft.rfft",
+    "torch.set_anomaly_enabled": "torch.autograd.set_detect_anomaly",
+    "torch.solve": "torch.linalg.solve",
+    "torch.spmm": "torch.mm",
+    "torch.symeig": "torch.linalg.eigh",
+    "torch.trtrs": "torch.linalg.solve_triangular",
+    "torch.uniform": "torch.rand",
+    **{f"torch.cuda.{kind}Tensor": f"torch.{kind}Tensor" for kind in _KINDS},
+    "torch.Tensor.eig": "torch.linalg.eig",
+    "torch.Tensor.fill_diagonal_": "x.diagonal().fill_(value)",
+    "torch.Tensor.lstsq": "torch.linalg.lstsq",
+    "torch.Tensor.resize": "torch.Tensor.resize_",
+    "torch.Tensor.resize_as": "torch.Tensor.resize_as_",
+    "torch.Tensor.solve": "torch.linalg.solve",
+    "torch.Tensor.storage": "torch.Tensor.untyped_storage",
+    "torch.Tensor.symeig": "torch.linalg.eigh",
+    "torch.func.grad": "torch.autograd.grad",
+    "torch.func.hessian": "torch.autograd.functional.hessian",
+    "torch.func.jacfwd": "torch.autograd.functional.jacobian",
+    "torch.func.jacrev": "torch.autograd.functional.jacobian",
+    "torch.func.jvp": "torch.autograd.functional.jvp",
+    "torch.func.vjp": "torch.autograd.functional.vjp",
+    "torch.testing.assert_allclose": "torch.testing.assert_close",
+    "torch.utils.benchmark": "timeit",
+}
+"""What does the same, for names that PyTorch removed itself and for some that the engine has under another name."""
+
+_ALIKE = 0.85
+"""How near a name must be to be taken for the one that was meant: `LogNormal` is not `Normal`."""
+
+
+def advice(name: str, known: Iterable[str]) -> str:
+    """What to do where the full name is missing: another name to use, or one that may be meant, or an empty string.
+
+    `known` are the names that are there beside it.
+
+    >>> advice("torch.symeig", ())
+    'use torch.linalg.eigh instead'
+    >>> advice("torch.nn.Relu", ["ReLU", "SELU"])
+    'did you mean torch.nn.ReLU?'
+    """
+    if name in INSTEAD:
+        return f"use {INSTEAD[name]} instead"
+    namespace, _, last = name.rpartition(".")
+    if last.startswith("_"):
+        return ""
+    near = {other.lower(): other for other in known if _comparable(other, last)}
+    found = difflib.get_close_matches(last.lower(), near, 1, _ALIKE)
+    return f"did you mean {namespace}.{near[found[0]]}?" if found else ""
+
+
+def _comparable(other: str, name: str) -> bool:
+    """Whether one may be a slip for the other: `int32` is none for `int3`."""
+    if abs(len(other) - len(name)) > 2 or other.startswith("_"):
+        return False
+    return [sign for sign in other if sign.isdigit()] == [sign for sign in name if sign.isdigit()]
+
+
+def sentence(name: str, known: Iterable[str]) -> str:
+    """The advice as the end of a message."""
+    what = advice(name, known)
+    return f"; {what}" if what else ""
+
+
+def public(module: str) -> str:
+    """The name under which a script knows a module of the engine."""
+    return "torch" + module.removeprefix(_ROOT)
+
+
+def error(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error of a name that is not in a module of the engine."""
+    full = f"{public(module)}.{name}"
+    return AttributeError(f"{full} is not available in autograph's engine yet{sentence(full, known)}")
+
+
+def lacking(module: ModuleType) -> Callable[[str], Any]:
+    """A module's `__getattr__` that names what is missing as the script does."""
+
+    def __getattr__(name: str) -> Any:
+        raise error(module.__name__, name, vars(module))
+
+    return __getattr__
+
+
+def load(name: str) -> ModuleType:
+    """The engine's module of this full name; it speaks of what it lacks, if it does not do so by itself."""
+    module = importlib.import_module(name)
+    speak_for(module)
+    return module
+
+
+def speak_for(*modules: ModuleType) -> None:
+    """Let these modules name what they lack."""
+    for module in modules:
+        vars(module).setdefault("__getattr__", lacking(module))

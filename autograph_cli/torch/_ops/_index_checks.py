@@ -1,0 +1,49 @@
+"""PyTorch's errors for indices that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._core.tensor import Tensor
+
+
+def check_index(name: str, index: Tensor) -> None:
+    """Raise PyTorch's error for an index that is no vector."""
+    if index.ndim > 1:
+        raise IndexError(f"{name}: Index is supposed to be a vector")
+
+
+def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
+    """Raise PyTorch's errors for an index (and a source) that do not fit `gather` or `scatter` along `dim`."""
+    i, a = index._raw, input._raw
+    if i.dtype not in (np.dtype(np.int64), np.dtype(np.int32)) and i.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if src is not None and src._raw.dtype != a.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if not i.size:
+        return
+    if max(i.ndim, 1) != max(a.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if src is not None else 'input'} tensor")
+    if src is not None and max(i.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    for d, (n, m) in enumerate(zip(i.shape, a.shape, strict=False)):
+        if (d != dim and n > m) or (src is not None and n > src._raw.shape[d]):
+            raise RuntimeError(_too_large(name, input, dim, index, src))
+    n = a.shape[dim] if a.ndim else 1
+    low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    wrong = i[(i < low) | (i >= n)]
+    if wrong.size:
+        raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> str:
+    shape, mine = list(index._raw.shape), list(input._raw.shape)
+    if src is not None:
+        return (
+            f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim} and to be no larger size than src "
+            f"{list(src._raw.shape)}"
+        )
+    if name == "gather":
+        d = next(d for d, (n, m) in enumerate(zip(shape, mine, strict=True)) if d != dim and n > m)
+        return f"Size does not match at dimension {d} expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
+    return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"

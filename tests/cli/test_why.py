@@ -1,0 +1,158 @@
+"""`autograph why` prints the paths of a gradient, or the line that cuts the way."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from autograph_cli.graph import Trace
+from autograph_cli.record import runner, store
+
+Cli = Callable[..., Result]
+Ask = Callable[[str, str, str], Result]
+
+START = """import torch
+x = torch.ones(3, requires_grad=True)
+w = torch.ones(3, requires_grad=True)
+"""
+
+
+@pytest.fixture
+def ask(cli: Cli, tmp_path: Path) -> Ask:
+    """Record a script, which begins with `START`, and ask for a path in it."""
+
+    def run(script: str, loss: str, leaf: str) -> Result:
+        file = tmp_path / "expr.py"
+        file.write_text(START + script)
+        with contextlib.redirect_stdout(io.StringIO()):
+            _, trace = runner.record(runner.Target.of(str(file)))
+        store.keep(trace, tmp_path)
+        return cli("why", loss, leaf)
+
+    return run
+
+
+def test_path_is_printed_with_shapes_and_lines(ask: Ask) -> None:
+    result = ask("loss = (x * w).sum()\nloss.backward()\n", "loss", "w")
+    assert result.stdout.splitlines() == [
+        "loss -> w: 1 path.",
+        "",
+        "1. 2 steps",
+        "   loss: float32[]  sum (SumBackward0)  expr.py:4  loss = (x * w).sum()",
+        "   %2: float32[3]   mul (MulBackward0)  expr.py:4  loss = (x * w).sum()",
+        "   w: float32[3]    AccumulateGrad",
+    ]
+    assert result.exit_code == 0
+
+
+def test_of_many_paths_the_extremes_are_printed_with_the_total(ask: Ask, cli: Cli) -> None:
+    ask("y = x\nfor _ in range(60):\n    y = y * 2 + y\nloss = y.sum()\nloss.backward()\n", "loss", "x")
+    lines = cli("why", "loss", "x", "--limit", "2").stdout.splitlines()
+    assert lines[0] == f"loss -> x: about 10^{len(str(2**60)) - 1} paths, 2 of them shown."
+    assert [line for line in lines if line[:1].isdigit()] == [
+        "1. 61 steps, of the shortest", "2. 121 steps, of the longest",
+    ]  # fmt: skip
+    assert "   ... 22 nodes more" in lines
+    assert "   ... 82 nodes more" in lines
+
+
+CUTS = [
+    ("d = x.detach()", "x", "expr.py:4 `d = x.detach()`: .detach(), of x"),
+    ("h = x * 2\nd = h.detach() * 3", "x", "expr.py:5 `d = h.detach() * 3`: .detach(), of h"),
+    ("with torch.no_grad():\n    d = x * 2", "x", "expr.py:5 `d = x * 2`: torch.no_grad(), of x"),
+    ("@torch.no_grad()\ndef f():\n    return x * 2\nd = f()", "x", "expr.py:6 `return x * 2`: torch.no_grad(), of x"),
+    ("d = (x * 2).long()", "x", "expr.py:4 `d = (x * 2).long()`: an integer dtype, .long(), of x"),
+    ("d = x.to(torch.int64)", "x", "expr.py:4 `d = x.to(torch.int64)`: an integer dtype, .to(torch.int64), of x"),
+    ("d = x.data + 1", "x", "expr.py:4 `d = x.data + 1`: .data, of x"),
+    ("s = x.sum()\nd = torch.tensor([s.item()])", "x", "expr.py:5 `d = torch.tensor([s.item()])`: "
+     "a new tensor built from numbers, torch.tensor(), .item(), of s"),
+    ("n = x.sum().item()\nd = torch.full((3,), n)", "x", "expr.py:4 `n = x.sum().item()`: .item(), of x"),
+    ("e = x.detach()\nd = e * 2\nd = d + 1", "x", "expr.py:4 `e = x.detach()`: .detach(), of x"),
+    ("for v in [x]:\n    d = v.data", "x", "expr.py:5 `d = v.data`: .data, of v"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "leaf", "words"), CUTS)
+def test_the_line_that_cuts_is_named(ask: Ask, script: str, leaf: str, words: str) -> None:
+    result = ask(f"{script}\nloss = (d * w).sum()\nloss.backward()\n", "loss", leaf)
+    assert result.exit_code == 1
+    first, second, *_ = result.stdout.splitlines()
+    assert first == f"{leaf} gets no gradient from loss."
+    assert second.startswith(f"  Cut at {words}; ")
+
+
+def told(result: Result) -> str:
+    assert result.exit_code == 1
+    return " ".join(result.stdout.split())
+
+
+def test_a_cut_on_the_line_of_the_loss_is_named(ask: Ask) -> None:
+    result = ask("loss = (w + x.detach()).sum()\nloss.backward()\n", "loss", "x")
+    assert "Cut at expr.py:4 `loss = (w + x.detach()).sum()`: .detach(), of x" in told(result)
+
+
+def test_a_variable_that_nothing_reads_is_never_used(ask: Ask) -> None:
+    words = told(ask("loss = w.sum()\nloss.backward()\n", "loss", "x"))
+    assert "No recorded operation takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
+    assert "It is never used: no other statement of expr.py names it." in words
+
+
+def test_a_module_that_runs_without_recording_is_named(ask: Ask) -> None:
+    script = "net = torch.nn.Linear(3, 1)\nwith torch.no_grad():\n    d = net(x)\nloss = (d * w).sum()\nloss.backward()\n"
+    words = told(ask(script, "loss", "net.weight"))
+    assert "Cut at expr.py:6 `d = net(x)`: torch.no_grad(), of net; d, which has no history, enters mul at expr.py:7." in words
+
+
+def test_use_for_something_else_is_told(ask: Ask) -> None:
+    words = told(ask("y = x * 2\nloss = w.sum()\nloss.backward()\n", "loss", "x"))
+    assert words.endswith("x is used by mul at expr.py:4, which loss does not hang on.")
+
+
+def test_an_input_is_told_not_to_require_grad(ask: Ask) -> None:
+    words = told(ask("d = x.detach()\nloss = (d * w).sum()\nloss.backward()\n", "loss", "d"))
+    assert "d is an input of mul at expr.py:5, but does not require grad." in words
+    assert "d is made at expr.py:4 `d = x.detach()`: .detach()." in words
+
+
+def test_an_integer_input_is_told_to_be_one(ask: Ask) -> None:
+    words = told(ask("k = torch.ones(3, dtype=torch.int32)\nloss = (k * w).sum()\nloss.backward()\n", "loss", "k"))
+    assert "but does not require grad: it is int32, and only floating ones carry gradients." in words
+
+
+def test_the_wrong_way_round_is_told(ask: Ask) -> None:
+    assert "the second is made from the first" in told(ask("loss = w.sum()\n", "w", "loss"))
+
+
+def test_of_a_parameter_of_a_function_nothing_is_claimed(ask: Ask) -> None:
+    script = "def f(h):\n    z = h.detach()\n    return (z * w).sum()\ny = x * 2\nloss = f(y)\nloss.backward()\n"
+    words = told(ask(script, "loss", "x"))
+    assert "expr.py:5 `z = h.detach()` cuts h: .detach(); whether x is in it, is not told" in words
+    assert "Cut at" not in words
+
+
+def test_a_script_that_changed_since_is_not_read(ask: Ask, cli: Cli, tmp_path: Path) -> None:
+    ask("d = x.detach()\nloss = (d * w).sum()\nloss.backward()\n", "loss", "x")
+    (tmp_path / "expr.py").write_text(START + "print()\nd = x.data\nloss = (d * w).sum()\nloss.backward()\n")
+    result = cli("why", "loss", "d")
+    assert "The script as it was recorded is not in this folder" in told(result)
+    assert "`" not in result.stdout
+
+
+def test_unknown_names_are_answered_with_known_ones(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    store.keep(trace, tmp_path)
+    for names in (("z", "w"), ("y", "z")):
+        result = cli("why", *names)
+        assert result.exit_code == 1
+        assert result.stderr == "Error: There is no 'z' here; known names: 'y', 'w', 'x'.\n"
+
+
+def test_a_gradient_has_paths_too(ask: Ask) -> None:
+    script = "y = (x ** 3).sum()\n(g,) = torch.autograd.grad(y, x, create_graph=True)\ng.sum().backward()\n"
+    result = ask(script, "g", "x")
+    assert result.exit_code == 0
+    assert "PowBackward0" in result.stdout
