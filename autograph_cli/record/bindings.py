@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -56,7 +57,9 @@ class Script:
     def __init__(self, text: str) -> None:
         """Raises `SyntaxError` or `ValueError` for what is no Python."""
         self.lines = text.splitlines()
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
         self.bindings = list(self._read(tree, ""))
         self.parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 

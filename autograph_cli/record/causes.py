@@ -24,8 +24,10 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
             lines.setdefault(node.source.file, {})[node.source.line] = node.source.text
     found: dict[str, Script] = {}
     for name, recorded in lines.items():
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            continue  # a trace may come from anywhere, and names files beside its script only
         try:
-            read = Script((script.parent / name).read_text("utf-8"))
+            read = Script((script.parent / name).read_text("utf-8-sig"))
         except (OSError, ValueError, SyntaxError, RecursionError):
             continue
         if all(read.line(number) == text for number, text in recorded.items()):
