@@ -112,7 +112,7 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
     file, part, binding = found
     words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
     made = f"{_place(file, binding)}{words and ': '}{words}"
-    said = [f"No recorded operation takes {leaf}; {part} is made at {made}."]
+    said = [f"No recorded operation of this step takes {leaf}; {part} is made at {made}."]
     uses = _reads(scripts, part)
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]

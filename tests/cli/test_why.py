@@ -99,7 +99,7 @@ def test_a_cut_on_the_line_of_the_loss_is_named(ask: Ask) -> None:
 
 def test_a_variable_that_nothing_reads_is_never_used(ask: Ask) -> None:
     words = told(ask("loss = w.sum()\nloss.backward()\n", "loss", "x"))
-    assert "No recorded operation takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
+    assert "No recorded operation of this step takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
     assert "It is never used: no other statement of expr.py names it." in words
 
 
