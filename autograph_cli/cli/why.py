@@ -86,7 +86,7 @@ def _told(graph: Graph, found: ways.Paths, loss: str, leaf: str) -> list[str]:
     lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (found.count != 1)}{shown}.")]
     for place, path in enumerate(every, 1):
         steps = len(path) - 1
-        kind = "" if not found.longest else ", of the shortest" if place <= len(found.shortest) else ", of the longest"
+        kind = "" if not shown else ", of the shortest" if place <= len(found.shortest) else ", of the longest"
         lines += ["", f"{place}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
     return lines
 

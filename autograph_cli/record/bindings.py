@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 _CALLS = {
@@ -50,13 +51,19 @@ class Found:
     """Whether that variable leads to the leaf; of a function's parameter nobody knows."""
 
 
+Lines = Mapping[str, set[int]]
+"""Variables with a history, and the lines that made what they hold; 0 stands for a line that is not known."""
+
+
 class Script:
     """The statements of a script, to be followed from a tensor back to what it was made from."""
 
     def __init__(self, text: str) -> None:
         """Raises `SyntaxError` or `ValueError` for what is no Python."""
         self.lines = text.splitlines()
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
         self.bindings = list(self._read(tree, ""))
         self.parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
@@ -72,11 +79,11 @@ class Script:
         """The statements that read this name."""
         return [one for one in self.bindings if name in one.uses]
 
-    def trace_back(self, name: str, line: int, leads: Callable[[str], bool], carries: Callable[[str], bool]) -> list[Found]:
-        """Where the way from what `leads` to the leaf ends, on the way to the tensor `name` that is used on a line.
+    def trace_back(self, name: str, line: int, leading: Lines, carrying: Lines) -> list[Found]:
+        """Where the way from what leads to the leaf ends, on the way to the tensor `name` that is used on a line.
 
-        `carries` tells of a variable whether it has a history of its own, which is known already and not followed. An
-        empty name stands for a tensor that was made on the line itself.
+        What is `carrying` has a history of its own, which is known already and not followed. An empty name stands for a
+        tensor that was made on the line itself.
         """
         waiting: list[tuple[Binding, Found | None]] = [
             (binding, None) for binding in (self.before(name, line) if name else self._at(line))
@@ -89,10 +96,10 @@ class Script:
                 continue
             met.add(id(binding))
             cuts = {use: self._cut(binding, use) or later for use in sorted(binding.uses)}
-            sure = [cut or Found(binding, (), use) for use, cut in cuts.items() if leads(use)]
-            found += sure or self._perhaps(binding, carries)
+            sure = [cut or Found(binding, (), use) for use, cut in cuts.items() if self._holds(use, binding, leading)]
+            found += sure or self._perhaps(binding, carrying)
             for use, cut in cuts.items():
-                if not carries(use):
+                if not self._holds(use, binding, carrying):
                     waiting += [(earlier, cut) for earlier in self.before(use, binding.line)]
         return sorted(found, key=lambda one: one.binding.line)
 
@@ -101,11 +108,18 @@ class Script:
         causes = tuple(dict.fromkeys(cause.words for cause in binding.causes if use in cause.operands))
         return Found(binding, causes, use) if causes else None
 
-    def _perhaps(self, binding: Binding, carries: Callable[[str], bool]) -> Iterator[Found]:
+    def _holds(self, name: str, binding: Binding, lines: Lines) -> bool:
+        """Whether what a statement reads by this name is one of these, and not something assigned to it later."""
+        known = lines.get(name, set())
+        newest = self.before(name, binding.line)
+        covered = (line for line in known for one in newest if one.line <= line <= one.last_line)
+        return bool(known) and (0 in known or not newest or any(covered))
+
+    def _perhaps(self, binding: Binding, carrying: Lines) -> Iterator[Found]:
         """What cuts something that a function was given."""
         for use in sorted(binding.uses & self.parameters):
             cut = self._cut(binding, use)
-            if cut is not None and not carries(use):
+            if cut is not None and not self._holds(use, binding, carrying):
                 yield replace(cut, sure=False)
 
     def _at(self, line: int) -> list[Binding]:

@@ -10,7 +10,7 @@ from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Place, leading_to
-from autograph_cli.record.bindings import Binding, Found, Script
+from autograph_cli.record.bindings import Binding, Found, Lines, Script
 
 
 def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
@@ -24,8 +24,10 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
             lines.setdefault(node.source.file, {})[node.source.line] = node.source.text
     found: dict[str, Script] = {}
     for name, recorded in lines.items():
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            continue  # a trace may come from anywhere, and names files beside its script only
         try:
-            read = Script((script.parent / name).read_text("utf-8"))
+            read = Script((script.parent / name).read_text("utf-8-sig"))
         except (OSError, ValueError, SyntaxError, RecursionError):
             continue
         if all(read.line(number) == text for number, text in recorded.items()):
@@ -50,9 +52,12 @@ def causes(
     if not ends and not _reads(scripts, leaf):
         return []
     names = output_names(graph)
-    carriers = {name for node in graph.nodes if node.kind != "input" for out in node.outputs for name in out.names}
     leading = leading_to(graph, ends)
-    leaders = {leaf, *_holders(leaf)} | {name for number in leading for out in graph.nodes[number].outputs for name in out.names}
+    histories: dict[str, tuple[Lines, Lines]] = {}
+    for file in scripts:
+        held = _lines((graph.nodes[number] for number in sorted(leading)), file)
+        leaves = {name: {0} for name in (leaf, *_holders(leaf))}
+        histories[file] = {**held, **leaves}, _lines(graph.nodes, file)
     users = _users(graph, behind(graph, starts))
     inputs = [graph.nodes[n] for n in sorted(users.keys() - {node for node, _ in ends})]
     told: dict[tuple[str, int], tuple[bool, str]] = {}
@@ -61,12 +66,22 @@ def causes(
     for node in sorted(inputs, key=lambda node: not node.outputs[0].names):
         for user in users[node.id]:
             for name in node.outputs[0].names or ("",):
-                for file, one in _found(scripts, name, user, leaders, carriers, met):
+                for file, one in _found(scripts, name, user, histories, met):
                     shown = names[node.id][0] if name else ""
                     said = _sentence(file, one, shown, user, leaf)
                     told.setdefault((file, one.binding.line), (bool(one.causes) and one.sure, said))
     known = [said for sure, said in told.values() if sure]
     return (known or [said for _, said in told.values()])[:LISTED]
+
+
+def _lines(nodes: Iterable[Node], file: str) -> dict[str, set[int]]:
+    """The variables of nodes with a history, and the lines of a file that made them."""
+    lines: dict[str, set[int]] = {}
+    for node in nodes:
+        line = node.source.line if node.source is not None and node.source.file == file else 0
+        for name in (name for output in node.outputs for name in output.names if node.kind != "input"):
+            lines.setdefault(name, set()).add(line)
+    return lines
 
 
 def _holders(leaf: str) -> list[str]:
@@ -97,7 +112,7 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
     file, part, binding = found
     words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
     made = f"{_place(file, binding)}{words and ': '}{words}"
-    said = [f"No recorded operation takes {leaf}; {part} is made at {made}."]
+    said = [f"No recorded operation of this step takes {leaf}; {part} is made at {made}."]
     uses = _reads(scripts, part)
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]
@@ -122,7 +137,7 @@ def _users(graph: Graph, inside: Iterable[int]) -> dict[int, list[Node]]:
 
 
 def _found(
-    scripts: dict[str, Script], name: str, user: Node, leaders: set[str], carriers: set[str],
+    scripts: dict[str, Script], name: str, user: Node, histories: dict[str, tuple[Lines, Lines]],
     met: set[tuple[str, str, int]],
 ) -> list[tuple[str, Found]]:
     """Where the way to a tensor of this name is cut; asked once for each line, and noted in `met`."""
@@ -130,7 +145,7 @@ def _found(
     if source is None or source.file not in scripts or (source.file, name, source.line) in met:
         return []
     met.add((source.file, name, source.line))
-    found = scripts[source.file].trace_back(name, source.line, leaders.__contains__, carriers.__contains__)
+    found = scripts[source.file].trace_back(name, source.line, *histories[source.file])
     # Of a tensor without a name, its line may hold much that has nothing to do with it: only a cause tells.
     return [(source.file, one) for one in found if one.causes or name]
 

@@ -73,6 +73,7 @@ CUTS = [
      "a new tensor built from numbers, torch.tensor(), .item(), of s"),
     ("n = x.sum().item()\nd = torch.full((3,), n)", "x", "expr.py:4 `n = x.sum().item()`: .item(), of x"),
     ("e = x.detach()\nd = e * 2\nd = d + 1", "x", "expr.py:4 `e = x.detach()`: .detach(), of x"),
+    ("h = x * 2\nh = h.detach()\nd = h", "x", "expr.py:5 `h = h.detach()`: .detach(), of h"),
     ("for v in [x]:\n    d = v.data", "x", "expr.py:5 `d = v.data`: .data, of v"),
 ]  # fmt: skip
 
@@ -98,7 +99,7 @@ def test_a_cut_on_the_line_of_the_loss_is_named(ask: Ask) -> None:
 
 def test_a_variable_that_nothing_reads_is_never_used(ask: Ask) -> None:
     words = told(ask("loss = w.sum()\nloss.backward()\n", "loss", "x"))
-    assert "No recorded operation takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
+    assert "No recorded operation of this step takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
     assert "It is never used: no other statement of expr.py names it." in words
 
 
@@ -106,6 +107,25 @@ def test_a_module_that_runs_without_recording_is_named(ask: Ask) -> None:
     script = "net = torch.nn.Linear(3, 1)\nwith torch.no_grad():\n    d = net(x)\nloss = (d * w).sum()\nloss.backward()\n"
     words = told(ask(script, "loss", "net.weight"))
     assert "Cut at expr.py:6 `d = net(x)`: torch.no_grad(), of net; d, which has no history, enters mul at expr.py:7." in words
+
+
+def test_a_cut_in_a_module_is_named_where_its_variable_is_known(ask: Ask) -> None:
+    script = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = torch.nn.Linear(3, 4)
+        self.dec = torch.nn.Linear(4, 2)
+    def forward(self, x):
+        h = torch.relu(self.enc(x))
+        h = h.detach()
+        return self.dec(h)
+net = Net()
+loss = net(x).sum()
+loss.backward()
+"""
+    words = told(ask(script, "loss", "net.enc.weight"))
+    assert "Cut at expr.py:12 `h = h.detach()`: .detach(), of h;" in words
 
 
 def test_use_for_something_else_is_told(ask: Ask) -> None:
