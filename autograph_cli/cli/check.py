@@ -22,7 +22,7 @@ def tell_all(target: Target, quiet: bool) -> int:
     """
     try:
         missing = _scan(target)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise TargetError(f"Cannot read {target.name}: {error}.") from None
     if not quiet:
         for lack in missing:
@@ -36,7 +36,7 @@ def warn(target: Target) -> None:
     """Say on stderr, in a sentence, that names are missing; what cannot be read is for the run to tell."""
     try:
         missing = _scan(target)
-    except (SyntaxError, ValueError, RecursionError, TargetError):
+    except (OSError, SyntaxError, ValueError, RecursionError, TargetError):
         return
     names = {lack.name: lack for lack in missing if lack.certain}
     if not names:
