@@ -116,6 +116,8 @@ def record(
     target: Target, steps: str = "first,last", *, recorder: RecorderLike | None = None, until_exit: bool = False
 ) -> tuple[Result, Trace]:
     """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
+    from autograph_cli.torch._core.state import kept
+
     if recorder is None:
         from autograph_cli.record.recorder import Recorder
 
@@ -126,7 +128,8 @@ def record(
     def after(result: Result) -> None:
         traces.append(replace(finish(result.scope), failure=result.failure))
 
-    result = run(target, before=recorder.start, after=after, until_exit=until_exit)
+    with contextlib.nullcontext() if until_exit else kept():
+        result = run(target, before=recorder.start, after=after, until_exit=until_exit)
     return result, traces[0]
 
 

@@ -297,3 +297,13 @@ def test_derivatives_made_after_the_script_name_none_of_the_callers_lines() -> N
     double = trace.steps[-1].double
     assert double is not None
     assert {node.source.file for node in double if node.source} == {"02_logits_loss.py"}
+
+
+def test_defaults_that_a_script_changes_are_put_back(tmp_path: Path) -> None:
+    from autograph_cli import torch
+
+    script = tmp_path / "changes.py"
+    script.write_text("import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)\n")
+    record(Target.of(str(script)))
+    assert torch.get_default_dtype() is torch.float32
+    assert torch.is_grad_enabled()

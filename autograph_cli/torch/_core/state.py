@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -95,3 +97,15 @@ _switching = threading.Lock()
 S = Shared()
 L = Local()
 next_sequence_nr = itertools.count().__next__
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Whatever default or mode the block changes is put back after it."""
+    settings = S.default_dtype, S.default_device, S.special
+    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan
+    try:
+        yield
+    finally:
+        S.default_dtype, S.default_device, S.special = settings
+        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan = modes
