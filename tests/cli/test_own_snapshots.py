@@ -21,8 +21,11 @@ SCRIPTS = sorted(path for pattern in SETTINGS.files for path in ROOT.glob(patter
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_the_graph_is_the_one_that_is_kept(script: Path) -> None:
+    if script.stem == "digits":
+        pytest.importorskip("sklearn")
+    arguments = SETTINGS.arguments.get(script.relative_to(ROOT).as_posix(), ())
     with contextlib.redirect_stdout(io.StringIO()):
-        result, trace = runner.record(runner.Target.of(str(script)), SETTINGS.steps)
+        result, trace = runner.record(runner.Target.of(str(script), arguments), SETTINGS.steps)
     assert result.exit_code == 0
     made = Snapshot(script.name, trace_sections(trace, SETTINGS.views), SETTINGS.include, trace.total_steps)
     found = compare(files.load(snapshot_path(script)), made, SETTINGS.tolerance)
