@@ -25,6 +25,7 @@ class Convolution:
     """Convolutions of any number of spatial dimensions. Images are (N, C, ...), weights (out, in / groups, ...)."""
 
     xp: Any
+    matmul: Any
 
     def convolution(self, a: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
                     output_padding: Sizes, groups: int) -> Any:  # fmt: skip
@@ -84,7 +85,7 @@ class Convolution:
         if groups == o > 1 and weight.shape[1] == 1:
             return self._correlate_planes(a, weight, size, stride, padding, dilation)
         columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, size), groups)
-        product = self.xp.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
+        product = self.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
         return product.reshape(n, o, *size)
 
     def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
@@ -96,7 +97,7 @@ class Convolution:
         if set(stride) == {1}:
             return self._spread_densely(a, rows, c, size, kernel, padding, dilation)
         flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
-        columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
+        columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
         return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
 
     def _spread_densely(self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> Any:
@@ -108,7 +109,7 @@ class Convolution:
         lines[inside] = a
         flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
         length = flat.shape[3]
-        columns = self.xp.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
+        columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
         steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
         reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
         image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
@@ -125,7 +126,7 @@ class Convolution:
         columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
         n, o = grad.shape[:2]
         flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
-        return self.xp.matmul(flat, columns.swapaxes(2, 3)).sum(0).reshape(sizes)
+        return self.matmul(flat, columns.swapaxes(2, 3)).sum(0).reshape(sizes)
 
     # ---------------------------------------------------------------- one plane each: every channel its own group
 

@@ -11,10 +11,12 @@ class Linear:
     xp: Any
     conj: Any
 
-    def mm(self, a: Any, b: Any) -> Any:
-        return self.xp.matmul(self._dense(a), self._dense(b))
+    def matmul(self, a: Any, b: Any) -> Any:
+        product = self.xp.matmul(self._dense(a), self._dense(b))
+        # NumPy adds bfloat16 up in float32, as PyTorch does, and leaves it there.
+        return product if product.dtype == a.dtype else product.astype(a.dtype)
 
-    bmm = mm
+    mm = bmm = matmul
 
     def _dense(self, a: Any) -> Any:
         # A stride of 0 (a broadcast gradient) takes the product off BLAS: many times slower than this copy.
@@ -57,9 +59,6 @@ class Linear:
 
     def vdot(self, a: Any, b: Any) -> Any:
         return self.dot(self.conj(a), b)
-
-    def matmul(self, a: Any, b: Any) -> Any:
-        return self.xp.matmul(self._dense(a), self._dense(b))
 
     def linalg_cross(self, a: Any, b: Any, dim: int = -1) -> Any:
         return self.xp.cross(a, b, axis=dim)

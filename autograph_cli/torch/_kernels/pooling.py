@@ -23,6 +23,7 @@ class Pooling:
     """Kernels over the last dimensions of images: (..., spatial)."""
 
     xp: Any
+    matmul: Any
 
     def _framed(self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
         """The image inside a frame of `value`, wide enough for every window."""
@@ -182,8 +183,8 @@ class Pooling:
     def along(self, a: Any, matrices: Any) -> Any:
         """Each of the last dimensions multiplied by its matrix."""
         for back, matrix in enumerate(reversed(matrices), 1):
-            a = self.xp.matmul(matrix, a) if back == 2 else self.xp.moveaxis(
-                self.xp.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)  # fmt: skip
+            a = self.matmul(matrix, a) if back == 2 else self.xp.moveaxis(
+                self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)  # fmt: skip
         return self.xp.ascontiguousarray(a)
 
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:

@@ -108,3 +108,25 @@ def test_approximations_of_low_rank_find_what_is_there():
     u, s, v = torch.svd_lowrank(a, q=3)
     assert torch.allclose(u @ torch.diag(s) @ v.mT, a)
     assert s[2] < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64, torch.int64], ids=str)
+def test_products_keep_the_dtype(dtype):
+    a, b = torch.ones(2, 3, dtype=dtype), torch.ones(3, 2, dtype=dtype)
+    made = [a @ b, a[None].bmm(b[None]), a @ b[:, 0], a[0] @ b[:, 0], torch.addmm(a[:, :2], a, b), torch.einsum("ij,jk", a, b)]
+    assert {x.dtype for x in made} == {dtype}
+
+
+@pytest.mark.parametrize("name", ["conv", "transposed", "resized", "pooled"])
+def test_layers_keep_bfloat16_both_ways(name):
+    f = torch.nn.functional
+    x = torch.ones(1, 2, 5, 5, dtype=torch.bfloat16, requires_grad=True)
+    run = {
+        "conv": lambda: f.conv2d(x, torch.ones(3, 2, 3, 3, dtype=torch.bfloat16)),
+        "transposed": lambda: f.conv_transpose2d(x, torch.ones(2, 3, 3, 3, dtype=torch.bfloat16)),
+        "resized": lambda: f.interpolate(x, scale_factor=2, mode="bilinear"),
+        "pooled": lambda: f.adaptive_avg_pool2d(x, 2),
+    }[name]
+    made = run()
+    made.sum().backward()
+    assert made.dtype == x.grad.dtype == torch.bfloat16
