@@ -8,7 +8,9 @@
 import argparse
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -101,6 +103,25 @@ def reason(name, entry):
     return known or (observed if len(observed) < 140 else observed[:137] + "...")
 
 
+def lost_alone(gone):
+    """Of the levels that were lost, those that are lost too when their items run in processes of their own.
+
+    A process that dies takes down the item that it is at, whose fault it need not be; it is told, and is no lost level.
+    """
+    still = []
+    for suite, name in sorted({tuple(line.rpartition(": ")[0].split(" ", 1)) for line in gone}):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "alone.json"
+            command = [sys.executable, HERE / "conform.py", "--candidate", "autograph_cli.torch", "--path", HERE.parent, "--limit", "60",
+                       "--suite", suite, "--only", f"^{re.escape(name)}$", "--out", out]  # fmt: skip
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            found = scores(json.loads(out.read_text()))
+        again = lost({suite: {name: json.loads(SCORE.read_text())[suite][name]}}, found)
+        print(f"{suite} {name}: {'lost alone too' if again else 'passes alone'}", file=sys.stderr)
+        still += again
+    return still
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("check", "update"))
@@ -115,6 +136,7 @@ def main():
         PAGE.write_text(page(result))
         print(f"{SCORE.name} and {PAGE.name} written; levels lost since: {', '.join(gone) or 'none'}")
         return 0
+    gone = lost_alone(gone)
     gained = sum(len(lost({s: found[s]}, {s: before.get(s, {})})) for s in found)
     print(f"levels lost: {len(gone)}, gained: {gained}")
     for line in gone:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +25,14 @@ def install(op: Operation) -> None:
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
     simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
-    op.function = _late(lambda: _forward(op) if simple else _general_forward(op), scope, op.identifier)
+    if simple:
+        op.function = _evaluate(_forward(op), {**scope}, op.identifier)
+    else:
+        op.function = _late(lambda: _general_forward(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
     op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
-        op.operator = _late(lambda: _forward(op, operator=True), scope, op.identifier)  # type: ignore[attr-defined]
+        op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier)  # type: ignore[attr-defined]
     op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier)  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
@@ -81,22 +83,18 @@ def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., An
 
 
 def _late(source: Callable[[], str], scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    """A function that is compiled when it is first called, and is then as if it had always been: few scripts use most of them."""
+    """A function that is compiled when it is first called; for what is not hot, for it costs one call more."""
+    made: Callable[..., Any] | None = None
 
-    def become() -> Callable[..., Any]:
-        made = _evaluate(source(), {**scope}, name)
-        late.__code__, late.__defaults__, late.__kwdefaults__ = made.__code__, made.__defaults__, made.__kwdefaults__
-        return late
+    def late(*args: Any, **kwargs: Any) -> Any:
+        nonlocal made
+        if made is None:
+            made = _evaluate(source(), {**scope}, name)
+        return made(*args, **kwargs)
 
-    late = FunctionType(_UNCOMPILED, {**scope, "become": become}, name)
+    late.__name__ = late.__qualname__ = name
     return late
 
-
-def _uncompiled(*args: Any, **kwargs: Any) -> Any:
-    return become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
-
-
-_UNCOMPILED = _uncompiled.__code__
 
 # ---------------------------------------------------------------- forward
 
