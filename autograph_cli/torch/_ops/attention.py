@@ -10,9 +10,9 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import arithmetic, linear, views
+from .arithmetic import no_derivative
 from .convolution import in_c
 from .dropout import dropout
-from .nonlinear import refuse
 
 safe_softmax = operation(
     "_safe_softmax(Tensor self, int dim)", node="SafeSoftmaxBackward0",
@@ -29,7 +29,7 @@ flash_attention = operation(
 operation(
     f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool is_causal, "
     "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)", node="NotImplemented",
-    **{name: refuse(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
+    **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )  # fmt: skip
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",

@@ -10,8 +10,9 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import activations, arithmetic, reductions, views
+from .arithmetic import no_derivative
 from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
-from .nonlinear import logsigmoid, refuse
+from .nonlinear import logsigmoid
 
 
 def _nll(name: str, node: str) -> Any:
@@ -41,7 +42,7 @@ multi_margin = operation(
 operation(
     "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight, "
     "int reduction)", node="NotImplemented",
-    grad_output=refuse("multi_margin_loss_backward"), self=refuse("multi_margin_loss_backward"),
+    grad_output=no_derivative("multi_margin_loss_backward"), self=no_derivative("multi_margin_loss_backward"),
 )  # fmt: skip
 multilabel_margin = operation(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
@@ -52,7 +53,7 @@ multilabel_margin = operation(
 operation(
     "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
     node="NotImplemented",
-    grad_output=refuse("multilabel_margin_loss_backward"), self=refuse("multilabel_margin_loss_backward"),
+    grad_output=no_derivative("multilabel_margin_loss_backward"), self=no_derivative("multilabel_margin_loss_backward"),
 )  # fmt: skip
 ctc = operation(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
@@ -63,8 +64,8 @@ ctc = operation(
 operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
     "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)", node="NotImplemented",
-    grad_output=refuse("_ctc_loss_backward"), log_probs=refuse("_ctc_loss_backward"),
-    neg_log_likelihood=refuse("_ctc_loss_backward"),
+    grad_output=no_derivative("_ctc_loss_backward"), log_probs=no_derivative("_ctc_loss_backward"),
+    neg_log_likelihood=no_derivative("_ctc_loss_backward"),
 )  # fmt: skip
 
 

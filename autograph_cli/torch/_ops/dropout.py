@@ -13,7 +13,7 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import arithmetic, views
-from .nonlinear import refuse
+from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of
 
 ALPHA = 1.7580993408473766
@@ -29,7 +29,7 @@ native_dropout_backward = operation(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad), node="NativeDropoutBackwardBackward0",
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
-    mask=refuse("native_dropout_backward: mask"),
+    mask=no_derivative("native_dropout_backward: mask"),
 )  # fmt: skip
 
 

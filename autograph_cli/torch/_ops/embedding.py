@@ -9,7 +9,8 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.views import bump
 from . import views
-from .nonlinear import refuse, undifferentiated
+from .arithmetic import no_derivative
+from .nonlinear import undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
@@ -53,8 +54,8 @@ operation(
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
     node="NotImplemented",
-    grad_output=refuse("_embedding_bag_per_sample_weights_backward"),
-    weight=refuse("_embedding_bag_per_sample_weights_backward"),
+    grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
+    weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
 one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
 

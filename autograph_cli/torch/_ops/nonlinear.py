@@ -10,17 +10,9 @@ from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from . import activations, views
+from .arithmetic import no_derivative
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-
-
-def refuse(name: str) -> Any:
-    """A formula for what PyTorch does not differentiate."""
-
-    def formula(f: Any, grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-
-    return formula
 
 
 def undifferentiated(name: str) -> Any:
@@ -164,7 +156,7 @@ operation(
 hardsigmoid_op = operation("hardsigmoid(Tensor self)", self=lambda f, grad, self: f.hardsigmoid_backward(grad, self))
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)", node="NotImplemented",
-    grad_output=refuse("hardsigmoid_backward"), self=refuse("hardsigmoid_backward"),
+    grad_output=no_derivative("hardsigmoid_backward"), self=no_derivative("hardsigmoid_backward"),
 )  # fmt: skip
 elu_op = operation(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",

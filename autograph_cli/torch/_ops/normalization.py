@@ -10,9 +10,9 @@ from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.views import bump
 from . import functions, reductions, views
+from .arithmetic import no_derivative
 from .comparison import finfo
 from .convolution import wanted
-from .nonlinear import refuse
 from .padding import pad
 
 layer_norm_op = operation(
@@ -27,7 +27,7 @@ operation(
     "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd:
            layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)},
-    mean=refuse("native_layer_norm_backward mean"), rstd=refuse("native_layer_norm_backward rstd"),
+    mean=no_derivative("native_layer_norm_backward mean"), rstd=no_derivative("native_layer_norm_backward rstd"),
     bias=lambda f, grad: None,
 )  # fmt: skip
 def _batch_norm(name: str, node: str, outputs: str, backward: str) -> Any:
@@ -44,7 +44,7 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str) -> Any:
 
 
 def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
-    refused = {t: refuse(f"{name} {t}") for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))}
+    refused = {t: no_derivative(f"{name} {t}") for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))}
     operation(
         f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
         f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask{', Tensor? reserve=None' * bool(reserve)}) -> "

@@ -9,8 +9,8 @@ from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._kernels.sampling import RESIZINGS
+from .arithmetic import no_derivative
 from .convolution import wanted
-from .nonlinear import refuse
 
 Sizes = tuple[int, ...]
 
@@ -160,7 +160,7 @@ def _grid_sampler(dims: int) -> Any:
     operation(
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) -> "
         "(Tensor, Tensor, Tensor)", "grid_sampler_twice", node="NotImplemented",
-        **{t: refuse(f"{name}_double_backward") for t in tensors},
+        **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )  # fmt: skip
     return run
 
