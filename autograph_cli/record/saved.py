@@ -78,9 +78,16 @@ def is_plain(item: Any) -> bool:
     return kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item)))
 
 
-def plain_values(node: Node) -> list[Any]:
-    """The plain values among what a node keeps."""
-    return [item for item in node._saved or () if item is not None and is_plain(item)]
+def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int, Any]]:
+    """What a node keeps beside tensors, each by its place among all that such a node keeps; None where it keeps nothing."""
+    if cls is None or cls._operation is None:
+        return []
+    values = {name: value for name, dtype, value, _, _ in kept if dtype is None}
+    tensors = map(cls._operation.is_tensor, cls._item_names)
+    return [
+        (place, values.get(label))
+        for place, (label, tensor) in enumerate(zip(_labels(cls), tensors, strict=True)) if not tensor
+    ]  # fmt: skip
 
 
 def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
