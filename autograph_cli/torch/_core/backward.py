@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, general, hooking
+from . import dtypes, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
+from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
+from .placement import filled, kernels
 from .size import Size
 from .state import BackwardCall, L, S
 from .tensor import Tensor, make
@@ -86,7 +87,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(np.zeros(target._raw.shape, target._raw.dtype)[()])
+            found[i] = make(filled(like_of(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
@@ -171,7 +172,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 raise RuntimeError(
                     f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
                 )
-            g = make(np.ones(shape, kind)[()])
+            g = make(filled(like_of(root._raw) if isinstance(root, Tensor) else like_at(edge), 1))
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g._raw.shape != shape:
@@ -216,6 +217,7 @@ class Pass:
     def __init__(self, call: BackwardCall) -> None:
         self.call = call
         self.recorded = call.create_graph
+        self.kernels: Any = None
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> places in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -231,6 +233,7 @@ class Pass:
         order = self._collect(edges)
         if self.call.inputs is not None:
             self._restrict(order)
+        self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.recorded, self
         try:
@@ -290,7 +293,7 @@ class Pass:
 
     def _walk(self, order: list[Node]) -> None:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
-        captures, leaves, kernels = self.captures, self.leaves, general.kernels()
+        captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
         plain = not (self.recorded or L.anomaly)
         ran = None if S.observer is None else self.call.ran
@@ -426,7 +429,7 @@ class Pass:
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
         run: Any = node._run_recorded if self.recorded else node._run_raw
-        f = operations if self.recorded else general.kernels()
+        f = operations if self.recorded else self.kernels
         if self.only is not None and node._operation is not None:
             check_versions(node)
             # A gradient that leads to none of the inputs is not computed.

@@ -6,8 +6,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._kernels.meta import Meta
 from . import dtypes
-from .device import CPU
+from .device import CPU, META
 from .named import Named
 from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
 from .rows import Rows
@@ -75,7 +76,7 @@ class Tensor(metaclass=Named):
 
     @property
     def device(self) -> Any:
-        return CPU
+        return META if self._raw.__class__ is Meta else CPU
 
     @property
     def layout(self) -> Any:
@@ -84,8 +85,9 @@ class Tensor(metaclass=Named):
         return sparse_coo if self.is_sparse else strided
 
     is_sparse = property(lambda self: self._raw.__class__ is Rows)
-    is_cuda = is_meta = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
-    is_cpu = property(lambda self: True)
+    is_meta = property(lambda self: self._raw.__class__ is Meta)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
 

@@ -160,7 +160,7 @@ def _check_phase(f: Any, x: Any) -> None:
     from .._core.general import kernels
 
     raw = getattr(x, "_raw", x)
-    turning = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if (turning > 1e-2).any():
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
@@ -201,7 +201,7 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
-    phase = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if (phase > 1e-2).any():
         raise RuntimeError(
             f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
@@ -262,7 +262,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_matrix("cholesky", input)
     from .._core.general import kernels
 
-    check_info("cholesky", kernels().linalg_cholesky_ex(input._raw, upper)[1], NOT_POSITIVE)
+    check_info("cholesky", kernels(input._raw).linalg_cholesky_ex(input._raw, upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
 
@@ -378,7 +378,7 @@ def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
     from .._core.general import kernels
 
-    if not kernels().xp.isfinite(A._raw).all():
+    if not kernels(A._raw).xp.isfinite(A._raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

@@ -437,7 +437,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         input = views.unsqueeze_op(input, 0)
     from .._core.general import kernels
 
-    places = kernels().nonzero(input._raw)
+    places = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
         return make(places)
     return tuple(make(np.ascontiguousarray(column)) for column in places.T)

@@ -14,9 +14,12 @@ from .._core import dims, dtypes, general
 from .._core import generator as samplers
 from .._core.named import Named
 from .._core.operation import operation
+from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
+from .._core.state import L
 from .._core.tensor import Tensor, inference_result, make
 from .._core.views import run_inplace
+from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -77,10 +80,14 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
+_UNSEEN = samplers.Stream()
+"""What tensors without memory draw from, so that nothing changes for others."""
 
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
+    if L.on_meta:
+        return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
 
@@ -133,10 +140,32 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
     """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    if raw.__class__ is Meta or L.on_meta:
+        small = miniature(without_memory(raw))
+        with on_meta():
+            return enlarged(raw.shape, in_order(draw, small))
+    return in_order(draw, raw)
+
+
+def in_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
+    """`in_memory_order` of an array with memory."""
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
     order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
     return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+
+
+def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
+    """Random numbers of a shape; of an array without memory the dtype only."""
+    return Meta(shape, draw((1,)).dtype) if L.on_meta else draw(shape)
+
+
+def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
+    """Random numbers for each element of raw arrays and numbers."""
+    if not any(x.__class__ is Meta for x in given):
+        return draw(*given)
+    with on_meta():
+        return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
 
 
 # ---------------------------------------------------------------- by size
@@ -149,7 +178,7 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         if more:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
-        return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
+        return finish(name, drawn(lambda n: sampler(stream_of(generator), n, wanted), shape), requires_grad, out)
 
     def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
              requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
@@ -185,7 +214,8 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
         raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    raw = samplers.integers(stream_of(generator), lengths("randint", (tuple(size),)), wanted, first, last)
+    shape = lengths("randint", (tuple(size),))
+    raw = drawn(lambda n: samplers.integers(stream_of(generator), n, wanted, first, last), shape)
     return finish("randint", raw, requires_grad, out)
 
 
@@ -225,6 +255,8 @@ def multinomial(
     """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
     if input.ndim and input._raw.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
+    if input.is_meta:
+        return make(Meta((*input._raw.shape[:-1], num_samples), np.int64))
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
@@ -323,7 +355,7 @@ _bernoulli_one = _fills(
 
 def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
     chances = f.xp.broadcast_to(p, a.shape)
-    return samplers.bernoulli_each(stream_of(generator), chances, a.dtype)[()]
+    return _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()], chances)
 
 
 _bernoulli_each = operation(
@@ -332,7 +364,7 @@ _bernoulli_each = operation(
 )  # fmt: skip
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
-    lambda f, p, generator: samplers.bernoulli_each(stream_of(generator), p, p.dtype)[()], self=_zeros,
+    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p), self=_zeros,
 )  # fmt: skip
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
@@ -358,7 +390,11 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 # ---------------------------------------------------------------- normal numbers around tensors
 
 
-def _around(mean: Any, std: Any, generator: Any) -> Any:
+def _around(f: Any, mean: Any, std: Any, generator: Any) -> Any:
+    return _drawn_for(lambda m, s: _normal_around(m, s, generator), mean, std)
+
+
+def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
     if bool((np.asarray(std) < 0).any()):
         raise RuntimeError("normal expects all elements of std >= 0.0" if np.ndim(std) else
                            f"normal expects std >= 0.0, but found std {std:g}")  # fmt: skip
@@ -368,15 +404,15 @@ def _around(mean: Any, std: Any, generator: Any) -> Any:
 
 
 _normal_mean = operation(
-    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", _around,
     node="NormalBackward1", mean=_zeros,
 )  # fmt: skip
 _normal_std = operation(
-    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward2", std=_zeros,
 )  # fmt: skip
 _normal_both = operation(
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward3", mean=_zeros, std=_zeros,
 )  # fmt: skip
 
@@ -388,7 +424,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """Normal numbers around `mean`, `std` apart: one or both are tensors, or else a `size` is given."""
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
-        raw = samplers.normal(stream_of(generator), lengths("normal", (tuple(size),)), wanted, float(mean), float(std))
+        shape = lengths("normal", (tuple(size),))
+        raw = drawn(lambda n: samplers.normal(stream_of(generator), n, wanted, float(mean), float(std)), shape)
         return finish("normal", raw, requires_grad, out)
     run = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}.get(
         (isinstance(mean, Tensor), isinstance(std, Tensor))

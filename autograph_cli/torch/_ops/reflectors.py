@@ -85,7 +85,7 @@ def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().unit_matrix(m, n, like._raw))
+    return make(kernels(like._raw).unit_matrix(m, n, like._raw))
 
 
 operations.unit_matrix = unit_matrix

@@ -200,7 +200,7 @@ def pinv_plain(A: Tensor) -> Tensor:
 def is_singular(det: Tensor) -> bool:
     from .._core.general import kernels
 
-    return bool(kernels().is_singular(det._raw))
+    return bool(kernels(det._raw).is_singular(det._raw))
 
 
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
@@ -370,7 +370,7 @@ def _default_without_atol(atol: Any, default: float) -> Any:
         return 0.0 if atol > 0 else default
     from .._core.general import kernels
 
-    return kernels().xp.where(atol > 0, 0.0, default)
+    return kernels(atol).xp.where(atol > 0, 0.0, default)
 
 
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
@@ -422,7 +422,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         from .._core.general import kernels
 
-        one = make(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
     if n < 0:
         A, n = inv(A), -n

@@ -439,7 +439,7 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         return as_strided_op(flat, sizes, strides, before)
     from .._core.general import kernels
 
-    return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+    return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
