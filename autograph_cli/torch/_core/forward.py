@@ -14,10 +14,10 @@ from . import dtypes, general, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
 from .operation import operations
-from .reverse import GradCall, fresh
+from .reverse import GradCall, fresh, ones_like
 from .state import L, next_sequence_nr
-from .tensor import Tensor
-from .transforms import Dual, DualLevel, detached, dual, plain_parts, zeros_like
+from .tensor import Tensor, Wrapped
+from .transforms import Batched, Dual, DualLevel, core, detached, dual, plain_parts, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -58,24 +58,31 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
     if all(t is None for t in inputs):
         return None
     with outside_inference():
-        found = strategy(op)(op, primals, outputs, inputs)
+        found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
     needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
         if t is None or not general.differentiable(op, i, o):
             fitted.append(None)
         else:
-            t = t if op.view else fit(t, o)
-            fitted.append(t if needed else detached(t))
+            t = fit(t, o)
+            fitted.append(t if needed or not t.requires_grad else detached(t))
     return fitted
 
 
-def strategy(op: Operation) -> Any:
+def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
     if op.linear == "each":
         return by_input
     if op.linear:
         return together
-    return elementwise if op.pointwise and not op.multiple else transposed
+    # A complex function need not be holomorphic, and then its formula is not its own transpose.
+    if op.multiple or not op.pointwise or any(t is not None and is_complex(t) for t in (*outputs, *tangents)):
+        return transposed
+    return elementwise
+
+
+def is_complex(x: Tensor) -> bool:
+    return dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX
 
 
 def flat(args: Any) -> Iterator[Any]:
@@ -87,14 +94,31 @@ def flat(args: Any) -> Iterator[Any]:
 
 
 def fit(t: Tensor, like: Tensor) -> Tensor:
-    """A tangent with the shape and dtype of its primal, in memory of its own."""
+    """A tangent with the shape, the dtype and the strides of its primal: what views of both do is the same then."""
     kind = like._raw.dtype
     if t._raw.dtype != kind:
-        to_real = dtypes.CATEGORY[t._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX
-        t = operations._to_copy(operations.real(t) if to_real else t, kind)
+        t = operations._to_copy(operations.real(t) if is_complex(t) and not is_complex(like) else t, kind)
     if t._raw.shape != like._raw.shape:
-        t = operations.clone(operations.expand(t, like._raw.shape))
-    return t
+        t = operations.expand(t, like._raw.shape)
+    return laid_out(t, like)
+
+
+def laid_out(t: Tensor, like: Tensor) -> Tensor:
+    if isinstance(t, Wrapped):
+        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))  # type: ignore[no-any-return]
+    wanted = core(like)._raw
+    strides = views.strides_of(wanted)
+    if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
+        return t
+    if repeats(wanted):
+        return t.contiguous()  # type: ignore[attr-defined,no-any-return]
+    made = general.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    return made.copy_(t)  # type: ignore[attr-defined,no-any-return]
+
+
+def repeats(raw: Any) -> bool:
+    """Whether one place in memory stands for several elements."""
+    return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
 
 
 @contextmanager
@@ -111,6 +135,8 @@ def outside_inference() -> Iterator[None]:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
+    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+        return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
     for i, parameter in op.input_places:
         x = primals[i]
@@ -121,6 +147,10 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
             args[i] = x if x is None else zeros_like(x) if t is None else t
     result = general.run(op, tuple(args))
     return list(result) if op.multiple else [result]
+
+
+_BY_STRIDES = ("as_strided", "_reshape_alias")
+"""Views that speak of memory: right for a tangent that is laid out like its primal."""
 
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
@@ -140,21 +170,17 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
     for i, t in enumerate(tangents):
         if t is not None:
             edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-            part = node._run_recorded(operations, conj(t), edges)[i]
+            part = node._run_recorded(operations, t, edges)[i]
             if part is not None:
-                total = conj(part) if total is None else total + conj(part)
+                total = part if total is None else total + part
     return [total]
 
 
-def conj(x: Tensor) -> Any:
-    return operations.conj(x) if dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX else x
-
-
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """Any operation: the `vjp` of the `vjp` by the cotangent."""
+    """Any operation: the `vjp` of the `vjp` by the cotangent, which is linear; at ones, where no formula has a pole."""
     mode, L.grad = L.grad, True
     try:
-        seeds = [fresh(zeros_like(o)) if general.differentiable(op, i, o) else None for i, o in enumerate(outputs)]
+        seeds = [fresh(ones_like(o)) if general.differentiable(op, i, o) else None for i, o in enumerate(outputs)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
