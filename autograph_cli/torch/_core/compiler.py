@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import general
 from . import general, placement
 from .code_cache import compiled
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
