@@ -11,9 +11,10 @@ from . import dtypes, general, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
 from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
 from .operation import operations
+from .reverse import GradCall
 from .size import Size
 from .state import BackwardCall, L, S
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
 
 _by_sequence = attrgetter("_seq")
 
@@ -79,7 +80,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         return _grad_batched(roots, targets, _gradients(grad_outputs, len(roots)), retain_graph, create_graph, allow_unused, materialize_grads)
     keep = create_graph if retain_graph is None else retain_graph
     grads = _root_gradients(roots, _gradients(grad_outputs, len(roots)), "grad_outputs")
-    found = run(BackwardCall("grad", roots, targets, keep, create_graph), grads)
+    found = GradCall(roots, targets, grads, keep, create_graph).run()
     for i, (g, target) in enumerate(zip(found, targets, strict=True)):
         if g is not None:
             continue
@@ -93,6 +94,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                 "this is the desired behavior."
             )
     return tuple(found)
+
+
+def gradients(call: GradCall) -> list[Tensor | None]:
+    """The gradients of a `GradCall` of which only cotangents are wrapped; None for targets that are not reached."""
+    return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
 
 
 def _grad_batched(roots: list[Any], targets: list[Any], grads: list[Any], retain_graph: bool | None, create_graph: bool,
@@ -204,18 +210,18 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
         observer.begins(call)
     try:
         edges = [edge for edge in map(_root_edge, call.roots) if edge is not None]
-        return Pass(call).run(edges, grads)
+        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
     finally:
         if observer is not None:
             observer.ends(call)
 
 
 class Pass:
-    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph)."""
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
 
-    def __init__(self, call: BackwardCall) -> None:
+    def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
         self.call = call
-        self.recorded = call.create_graph
+        self.recorded = call.create_graph or wrapped
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> places in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -232,7 +238,7 @@ class Pass:
         if self.call.inputs is not None:
             self._restrict(order)
         outer, mode, walk = L.current, L.grad, L.walk
-        L.grad, L.walk = self.recorded, self
+        L.grad, L.walk = self.call.create_graph, self
         try:
             for edge, given in zip(edges, grads, strict=True):
                 self._deliver(edge[0], edge[1], given if self.recorded else given._raw)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,21 @@ def kernels() -> Any:
     return kernels_by_device[CPU.type]
 
 
+class Transforms:
+    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
+
+    operation: Callable[..., Any]
+    inplace: Callable[..., Any]
+    out: Callable[..., Any]
+
+
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
+    if L.levels:
+        found = Transforms.operation(op, args)
+        if found is not NotImplemented:
+            return found
     results = compute(op, args)
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     edges = edges_of(op, args) if L.records else ()
@@ -110,6 +123,10 @@ def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     """Run `op` for `out=`: results go into given tensors, outside the graph."""
     args = operands(op, args)
+    if L.levels:
+        found = Transforms.out(op, args, out)
+        if found is not NotImplemented:
+            return found
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if L.grad and any(t.requires_grad for t in [*given, *targets]):

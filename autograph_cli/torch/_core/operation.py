@@ -16,6 +16,7 @@ import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import kinds
 from . import schema as schemas
 from .node import Node
 from .schema import Parameter, Schema
@@ -64,6 +65,8 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
+        self.pointwise: bool = flags.get("pointwise", kinds.pointwise(self.identifier, flags))
+        self.linear: bool | str = flags.get("linear", kinds.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
@@ -202,7 +205,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    `pointwise` (element by element over broadcast arguments; default: see kinds.py), `linear` (in all inputs together; "each":
+    in each input while the others stay; default likewise), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
@@ -227,7 +231,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "nondifferentiable", "list_result", "inline")
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "nondifferentiable", "list_result",
+          "inline")  # fmt: skip
 
 
 def parameter_default(parameter: Parameter) -> bool:

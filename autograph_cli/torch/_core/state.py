@@ -70,6 +70,10 @@ class Local(threading.local):
     saved_hooks_disabled: str | None = None
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
+    levels: tuple[Any, ...] = ()
+    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    forward: bool = True
+    """Whether tangents are computed."""
     anomaly: bool = False
     check_nan: bool = True
 
@@ -103,9 +107,9 @@ next_sequence_nr = itertools.count().__next__
 def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     settings = S.default_dtype, S.default_device, S.special
-    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan
+    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward
     try:
         yield
     finally:
         S.default_dtype, S.default_device, S.special = settings
-        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan = modes
+        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward = modes

@@ -279,6 +279,22 @@ class Tensor(metaclass=Named):
         return id(self)
 
 
+class Wrapped(Tensor):
+    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
+
+    __slots__ = ()
+
+    _level: Any
+
+    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+        """The same wrapper over the lower tensors after `change`."""
+        raise NotImplementedError
+
+    def _shared(self, counts: bool) -> Tensor:
+        """`detach()` of it (`.data` if not `counts`)."""
+        raise NotImplementedError
+
+
 new = object.__new__
 
 

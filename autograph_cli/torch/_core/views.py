@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
 from .state import L, S, next_sequence_nr
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -50,6 +50,8 @@ MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    if isinstance(tensor, Wrapped):
+        return tensor._shared(counts)
     alias = make(materialize(tensor))
     if counts:
         alias._counter = counter(tensor)
@@ -326,6 +328,10 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     from . import general
 
     args = general.operands(op, args)
+    if L.levels:
+        found = general.Transforms.inplace(op, args)
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
     target: Tensor = args[0]
     check_inplace(*args)
     edges = general.edges_of(op, args) if L.records else ()
