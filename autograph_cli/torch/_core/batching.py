@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dims, dtypes, general
-from .operation import Operation, operations
+from .operation import Operation, operations, table
+from .stand_in import StandIn
 from .tensor import Tensor
+from .transforms import Batched, BatchLevel, batched
+from .views import run_inplace
 
 f = operations
 
@@ -114,7 +117,7 @@ def aligned(call: Call) -> list[Any]:
     if not call.op.promotes or 0 not in call.ranks():
         return call.every(change)
     like: list[Any] = []
-    call.every(lambda t, batched: like.append(t._raw[0] if batched else t._raw))
+    call.every(lambda t, batched: like.append(StandIn(t._raw, 0) if batched else t._raw))
     common = dtypes.result_dtype(*like)
     return call.every(lambda t, batched: change(t if t._raw.dtype == common else f._to_copy(t, common), batched))
 
@@ -201,9 +204,90 @@ def sample(call: Call, index: int) -> list[Any]:
     return call.every(lambda t, batched: f.select(t, 0, index) if batched else t)
 
 
+
+# ---------------------------------------------------------------- the interpreter
+
+
 def run(call: Call) -> Any:
     """The operation's results, all with the batch in front."""
     found = rules.get(call.op.identifier)
     if found is None:
         found = pointwise if call.op.pointwise else loop
     return found(call)
+
+
+def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
+    """The result of `op` for each sample, as batched tensors."""
+    return wrapped(level, run(opened(level, op, args)))
+
+
+def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
+    """The call with what is batched at `level` unwrapped."""
+    values, marks = list(args), [False] * len(args)
+    for i, parameter in op.places:
+        if parameter.is_list:
+            pairs = [value_of(level, t) for t in args[i]]
+            values[i] = [t for t, _ in pairs]
+            marks[i] = tuple(m for _, m in pairs)  # type: ignore[call-overload]
+        else:
+            values[i], marks[i] = value_of(level, args[i])
+    return Call(op, values, marks, level.size)
+
+
+def value_of(level: BatchLevel, x: Any) -> tuple[Any, bool]:
+    """The value of a tensor with the batch in front, and whether it has one."""
+    if not isinstance(x, Batched) or x._level is not level:
+        return x, False
+    return (x._value if not x._bdim else x._value.movedim(x._bdim, 0)), True  # type: ignore[attr-defined]
+
+
+def wrapped(level: BatchLevel, result: Any) -> Any:
+    """Results with the batch in front as batched tensors."""
+    if result is None:
+        return None
+    if isinstance(result, Tensor):
+        return batched(level, result, 0)
+    return tuple(wrapped(level, r) for r in result)
+
+
+def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all samples."""
+    target: Tensor = args[0]
+    call = opened(level, op, args)
+    if not call.marks[0]:
+        raise RuntimeError(refusal(op))
+    value: Tensor = call.args[0]
+    if op.pointwise and op.identifier not in rules:
+        run_inplace(op, tuple(aligned(call)))
+        return target
+    copy = table["copy"]
+    if op.identifier == "copy":
+        source = raised(call.args[1], bool(call.marks[1]), value._raw.ndim - 1)
+    else:
+        keeps = "self" in op.saved_names and value.requires_grad
+        call.args[0] = f.clone(value) if keeps else value
+        source = run(call)
+        if source._raw.shape != value._raw.shape:
+            raise RuntimeError(
+                f"output with shape {list(value._raw.shape[1:])} doesn't match the broadcast shape {list(source._raw.shape[1:])}"
+            )
+    run_inplace(copy, (value, source))
+    return target
+
+
+def refusal(op: Operation) -> str:
+    """PyTorch's sentence for a tensor that all samples share and that each would change in its own way."""
+    name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_" if not op.pointwise else "inplace arithmetic")
+    return (
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+        "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+        f"Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch "
+        "framework, please file a bug report instead."
+    )
+
+
+_IN_PLACE = {"copy": "inplace arithmetic", "masked_fill": "inplace arithmetic", "fill": "fill_", "index_put": "index_put_",
+             "index_add": "index_add_", "bernoulli_": "inplace bernoulli"}  # fmt: skip
+
+
+from . import batching_layers, batching_rules  # noqa: E402, F401  (they fill in the rules)
