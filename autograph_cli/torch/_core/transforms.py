@@ -8,6 +8,7 @@ Reverse mode needs no wrapper: see reverse.py.
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from . import general
 from .node import View
+from .stand_in import StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
 from .views import share
@@ -86,12 +88,12 @@ class BatchLevel(Level):
     def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
         from . import batching
 
-        return batching.batch(op, args)
+        return batching.batch(self, op, args)
 
     def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
         from . import batching
 
-        return batching.batch_inplace(op, args)
+        return batching.batch_inplace(self, op, args)
 
     def grad(self, call: GradCall) -> list[Tensor | None]:
         from . import reverse
@@ -185,14 +187,14 @@ def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
 class Batched(Wrapped):
     """A tensor for each place of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
 
-    __slots__ = ("_bdim", "_level", "_stand_in", "_value")
+    __slots__ = ("_bdim", "_level", "_value")
 
     _level: BatchLevel
     _value: Tensor
     _bdim: int
 
     _inner = property(lambda self: self._value)
-    _raw = property(lambda self: self._stand_in)
+    _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
@@ -203,18 +205,34 @@ class Batched(Wrapped):
     def _shared(self, counts: bool) -> Tensor:
         return batched(self._level, share(self._value, counts), self._bdim)
 
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+            "transformed instead."
+        )
+
+    def __repr__(self, **_: Any) -> str:
+        value = textwrap.indent(repr(self._value), "    ")
+        return f"BatchedTensor(lvl={self._level.depth}, bdim={self._bdim}, value=\n{value}\n)"
+
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
     """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
     made: Batched = new(Batched)
     made._level, made._value, made._bdim = level, value, bdim
-    made._stand_in = stand_in(value._raw, bdim)
     return made
 
 
-def stand_in(raw: Any, bdim: int) -> Any:
-    """What a batched tensor shows as its array: one element of the batch, to be asked for its shape only."""
-    return raw[(slice(None),) * bdim + (0,)] if raw.shape[bdim] else raw.sum(bdim)
+def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
+    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain tensor."""
+    if isinstance(x, Batched):
+        given = None if size is None else (x._level.size, *size)
+        return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
+    if isinstance(x, Dual):
+        return beside(x._primal, run, size)
+    return run(x) if size is None else run(x, size)
 
 
 def top_level(args: Any) -> Level | None:

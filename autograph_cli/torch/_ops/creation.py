@@ -15,7 +15,10 @@ from .._core.operation import operation, operations
 from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
+from .._core.state import S
+from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.tensor import LEAF, Tensor, inference_result, make
+from .._core.transforms import beside
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
@@ -259,6 +262,9 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_like(input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False, memory_format: Any = layouts.preserve_format) -> Tensor:  # fmt: skip
+        if isinstance(input, Wrapped):
+            options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
+            return beside(input, lambda x: make_like(x, **options))
         raw = _tensor(f"{name}_like", input)._raw
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
         preserves = memory_format in (None, layouts.preserve_format)
@@ -269,7 +275,11 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
         """Of the dtype of `self`, unless another is asked for."""
-        return make_new(*size, dtype=self.dtype if dtype is None else dtype, **keyword)
+        wanted = self.dtype if dtype is None else dtype
+        if isinstance(self, Wrapped):
+            shape = lengths(name, size, keyword.pop("size", None))
+            return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
+        return make_new(*size, dtype=wanted, **keyword)
 
     for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
         run.__name__ = run.__qualname__ = public
@@ -306,6 +316,8 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """`full` with the shape, the dtype and the order of dimensions of `input`."""
+    if isinstance(input, Wrapped):
+        return beside(input, lambda x: full_like(x, fill_value, dtype=dtype, **placement))
     new = functions["empty_like"](input, dtype=dtype, **placement)
     value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
     return finish("full_like", _filled(new._raw, value), requires_grad)
