@@ -33,6 +33,13 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext autograph_cli` calls: adds the cell magic `%%autograph`."""
+    from autograph_cli.cli import notebook
+
+    notebook.load(shell)
+
+
 class AutographError(Exception):
     """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from autograph_cli.cli.options import Opened, StepType, UsageError, choose, open_trace, say_derived, slice_options
+from autograph_cli.cli.remembered import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
@@ -46,7 +47,7 @@ class Drawing:
         )  # fmt: skip
 
 
-@click.command(short_help="Draw the last run, a trace, or a script that is run first.")
+@click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")

@@ -72,7 +72,7 @@ def run(
 
     recorder = Recorder(steps, target.label)
     with live.line(recorder) if not quiet else contextlib.nullcontext():
-        result, trace = runner.record(target, recorder=recorder, until_exit=True)
+        result, trace = runner.record(target, steps, recorder=recorder, until_exit=True)
     where = store.keep(trace, folder) if output is None else store.save(trace, output)
     if not quiet:
         print_report(trace, where, folder)

@@ -8,6 +8,7 @@ import click
 
 from autograph_cli import graph
 from autograph_cli.cli.options import StepType, choose, open_trace, say_derived, slice_options
+from autograph_cli.cli.remembered import Remembered
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
     None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
@@ -17,7 +18,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 }
 
 
-@click.command(short_help="Print the graph as text.")
+@click.command(cls=Remembered, short_help="Print the graph as text.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
