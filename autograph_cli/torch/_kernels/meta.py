@@ -29,6 +29,11 @@ def refuses(error: Exception) -> bool:
     return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
 
 
+def readable(a: Any) -> bool:
+    """Whether a raw array has elements that can be looked at."""
+    return a.__class__ is not Meta and a.size > 0
+
+
 class _Reserved:
     """What the views of one array without memory share; while any is alive, operations take the general way."""
 
@@ -59,8 +64,7 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, shape: Any, dtype: Any = float, strides: Any = None) -> None:
         dtype = np.dtype(dtype)
         shape = tuple(shape)
-        if strides is None:
-            strides = c_strides(shape, dtype.itemsize)
+        strides = c_strides(shape, dtype.itemsize) if strides is None else tuple(strides)
         # An array of NumPy's own that lies nowhere: it is asked for its geometry, never for an element.
         self._geometry = _placed(_NOWHERE, shape, strides, dtype)
         reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize

@@ -6,6 +6,8 @@ import itertools
 import math
 from typing import Any
 
+from .meta import readable
+
 Sizes = tuple[int, ...]
 
 
@@ -78,7 +80,7 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind == "f" and self.xp.isnan(best).any():
+        if best.dtype.kind == "f" and readable(best) and self.xp.isnan(best).any():
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code

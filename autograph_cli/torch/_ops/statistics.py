@@ -11,6 +11,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor, make
+from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -213,7 +214,7 @@ def _weights(name: str, weights: Tensor | None, count: int) -> None:
     if weights._raw.size != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                            f"{weights._raw.size} != {count}")  # fmt: skip
-    if count and weights._raw.min() < 0:
+    if readable(weights._raw) and weights._raw.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
