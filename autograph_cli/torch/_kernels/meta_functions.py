@@ -69,7 +69,7 @@ for _function in (np.var, np.std):
     _shaped(_function, _spread)
 for _function in (np.cumsum, np.cumprod):
     _shaped(_function, _running)
-for _function in (np.sort, np.argsort, np.flip, np.tril, np.triu, np.round, np.nan_to_num, np.roll, np.copy):
+for _function in (np.sort, np.argsort, np.flip, np.tril, np.triu, np.round, np.nan_to_num, np.roll, np.copy, np.isneginf, np.isposinf):
     _shaped(_function, _same)
 
 # ---------------------------------------------------------------- elements side by side
@@ -280,7 +280,7 @@ def _take_along_axis(a: Any, indices: Any, axis: int = -1) -> Meta:
         shape[axis] = 1
     shape = list(np.broadcast_shapes(*others))
     shape[axis] = indices.shape[axis]
-    small = np.take_along_axis(miniature(a), np.zeros_like(miniature(indices)), axis)
+    small = np.take_along_axis(miniature(a), miniature(indices, 0), axis)
     return enlarged(tuple(shape), small)
 
 
@@ -337,8 +337,10 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @stands_for(np.cross)
-def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Meta:
-    return np.add(a, b)
+def _cross(a: Any, b: Any, axis: int) -> Any:
+    shape = list(np.broadcast_shapes(a.shape, b.shape))
+    found = Meta((*shape[:axis], *shape[axis + 1 :], shape[axis]), np.result_type(a.dtype, b.dtype))
+    return np.moveaxis(found, -1, axis)
 
 
 @stands_for(np.tensordot)

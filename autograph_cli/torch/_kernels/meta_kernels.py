@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._core.state import L
 from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
 from .bessel import Bessel
-from .meta import Meta, c_strides, enlarged, miniature, shape_of
+from .embedding import MAX
+from .meta import NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 
@@ -124,11 +126,29 @@ class MetaKernels(Kernels):
     def distinct(self, index: Any) -> Any:
         return index
 
+    def masked_select(self, a: Any, mask: Any) -> Any:
+        """How many elements are chosen is known to nobody; a backward pass only adds them up."""
+        if L.walk is None:
+            raise NotImplementedError(NO_DATA)
+        return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
+
     def masked_scatter(self, a: Any, mask: Any, source: Any) -> Any:
         return self.xp.broadcast_arrays(a, mask)[0].copy()
 
     def masked_scatter_backward(self, grad: Any, mask: Any, sizes: Any) -> Any:
         return Meta(sizes, grad.dtype)
+
+    def embedding_dense_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+        return Meta((count, grad.shape[-1]), grad.dtype)
+
+    def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
+             per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip
+        bags, width = offsets.size - (1 if include_last_offset else 0), weight.shape[1]
+        places = Meta((bags, width) if mode == MAX else (0,), "int64")
+        return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), places
+
+    def _embedding_bag_backward(self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int, *_: Any) -> Any:
+        return Meta((count, grad.shape[1]), grad.dtype)
 
     def put_planes(self, grad: Any, sizes: Any, indices: Any, dims: int) -> Any:
         return Meta(sizes, grad.dtype)

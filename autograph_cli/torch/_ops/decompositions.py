@@ -162,7 +162,7 @@ def _check_phase(f: Any, x: Any) -> None:
 
     raw = getattr(x, "_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (turning > 1e-2).any():
+    if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
             "loss function depends on this phase term, making it ill-defined."
@@ -203,7 +203,7 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
     if raw.dtype.kind != "c":
         return
     phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (phase > 1e-2).any():
+    if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
             f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."

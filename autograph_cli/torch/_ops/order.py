@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.general import wrap_number
 from .._core.operation import operation
-from .._core.placement import kernels
+from .._core.placement import beside, kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._kernels.meta import Meta, readable
@@ -230,7 +230,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        q = make(x._raw.dtype.type(q))
+        q = make(beside(x._raw.dtype.type(q), x._raw))
     _check_quantile(name, x, q, interpolation)
     d = None if dim is None else dims.wrap(dim, x.ndim)
     shape = _quantile_shape(x, q, d, keepdim)

@@ -238,7 +238,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         freedom = total - correction
     else:
         freedom = total - mul_scalar((w * aweights).sum(), correction) / total if correction else total
-    if freedom._raw <= 0:
+    if readable(freedom._raw) and freedom._raw <= 0:
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
     product = rows.mm((rows if w is None else rows * w).t().conj())
