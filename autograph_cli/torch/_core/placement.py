@@ -48,6 +48,11 @@ def without_memory(raw: Any) -> Any:
     return raw if raw.__class__ is Meta else Meta(raw.shape, raw.dtype, raw.strides)
 
 
+def beside(raw: Any, like: Any) -> Any:
+    """A raw array on the device of another."""
+    return without_memory(raw) if like.__class__ is Meta else raw
+
+
 def filled(like: Any, number: int) -> Any:
     """A raw array full of `number` that looks as `like` (see `like_of`)."""
     shape, dtype = shape_dtype(like)
@@ -96,8 +101,8 @@ def check_devices(op: Operation, given: list[Any]) -> None:
     As in PyTorch, a 0-d tensor on the CPU may stand beside others, and so may indices and masks.
     """
     solid = [raw for raw in given if raw.ndim]
-    first = solid[0] if solid else given[0]
-    if first.__class__ is not Meta and (op.promotes or not solid):
+    first = solid[0] if solid else None
+    if solid and first.__class__ is not Meta and op.promotes:
         raise RuntimeError("Tensor on device meta is not on the expected device cpu!")
     if any(raw.__class__ is not Meta and (op.promotes or raw is first or raw.dtype.kind not in "biu") for raw in solid):
         raise RuntimeError("Tensor on device cpu is not on the expected device meta!")

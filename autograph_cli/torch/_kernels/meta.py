@@ -29,6 +29,11 @@ def refuses(error: Exception) -> bool:
     return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
 
 
+def readable(a: Any) -> bool:
+    """Whether a raw array has elements that can be looked at."""
+    return a.__class__ is not Meta and a.size > 0
+
+
 class _Reserved:
     """What the views of one array without memory share; while any is alive, operations take the general way."""
 
@@ -59,8 +64,7 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, shape: Any, dtype: Any = float, strides: Any = None) -> None:
         dtype = np.dtype(dtype)
         shape = tuple(shape)
-        if strides is None:
-            strides = c_strides(shape, dtype.itemsize)
+        strides = c_strides(shape, dtype.itemsize) if strides is None else tuple(strides)
         # An array of NumPy's own that lies nowhere: it is asked for its geometry, never for an element.
         self._geometry = _placed(_NOWHERE, shape, strides, dtype)
         reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
@@ -307,13 +311,13 @@ def reshaped_shape(size: int, shape: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------- miniatures
 
 
-def miniature(x: Any) -> Any:
-    """A real array of at most two elements a dimension, laid out as `x` is; what is no array stays."""
+def miniature(x: Any, number: int = 1) -> Any:
+    """A real array of at most two elements a dimension, laid out as `x` is and full of a number; what is no array stays."""
     if not isinstance(x, (Meta, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
         return x
     shape = tuple(min(n, 2) for n in x.shape)
     order = sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))
-    dense = np.ones(tuple(shape[d] for d in order), x.dtype).transpose(np.argsort(order))
+    dense = np.full(tuple(shape[d] for d in order), number, x.dtype).transpose(np.argsort(order))
     if all(s or n == 1 for s, n in zip(x.strides, x.shape, strict=True)):
         return dense
     strides = [s if t or n == 1 else 0 for s, t, n in zip(dense.strides, x.strides, x.shape, strict=True)]
@@ -354,7 +358,7 @@ def _small_index(item: Any) -> Any:
     shape = tuple(min(n, 2) for n in shape_of(item))
     if _is_mask(item):
         return np.ones(shape, bool)
-    return np.zeros(shape, np.intp) if shape else 0
+    return miniature(item, 0) if isinstance(item, (Meta, np.ndarray)) and shape else np.zeros(shape, np.intp) if shape else 0
 
 
 def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]:

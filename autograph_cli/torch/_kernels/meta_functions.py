@@ -25,7 +25,7 @@ def stands_for(*names: Any) -> Callable[[Rule], Rule]:
 
 
 def _small(args: tuple[Any, ...]) -> list[Any]:
-    return [[miniature(y) for y in x] if isinstance(x, (list, tuple)) else miniature(x) for x in args]
+    return [type(x)(map(miniature, x)) if isinstance(x, (list, tuple)) else miniature(x) for x in args]
 
 
 def _shaped(function: Any, shape: Callable[..., tuple[int, ...]]) -> None:
@@ -45,7 +45,7 @@ def _reduction(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return reduced_shape(a.shape, axis, keepdims)
 
 
-def _position(a: Any, axis: Any = None, keepdims: bool = False) -> tuple[int, ...]:
+def _position(a: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
     return reduced_shape(a.shape, axis, keepdims)
 
 
@@ -69,7 +69,7 @@ for _function in (np.var, np.std):
     _shaped(_function, _spread)
 for _function in (np.cumsum, np.cumprod):
     _shaped(_function, _running)
-for _function in (np.sort, np.argsort, np.flip, np.tril, np.triu, np.round, np.nan_to_num, np.roll, np.copy):
+for _function in (np.sort, np.argsort, np.flip, np.tril, np.triu, np.round, np.nan_to_num, np.roll, np.copy, np.isneginf, np.isposinf):
     _shaped(_function, _same)
 
 # ---------------------------------------------------------------- elements side by side
@@ -280,7 +280,7 @@ def _take_along_axis(a: Any, indices: Any, axis: int = -1) -> Meta:
         shape[axis] = 1
     shape = list(np.broadcast_shapes(*others))
     shape[axis] = indices.shape[axis]
-    small = np.take_along_axis(miniature(a), np.zeros_like(miniature(indices)), axis)
+    small = np.take_along_axis(miniature(a), miniature(indices, 0), axis)
     return enlarged(tuple(shape), small)
 
 
@@ -292,6 +292,17 @@ def _write(*_: Any, **__: Any) -> None:
 @stands_for(np.searchsorted)
 def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Meta:
     return Meta(shape_of(v), np.int64)
+
+
+@stands_for(np.isin)
+def _isin(a: Any, b: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Meta:
+    return Meta(shape_of(a), bool)
+
+
+@stands_for(np.histogram)
+def _histogram(a: Any, bins: Any = 10, *_: Any, **__: Any) -> tuple[Meta, Meta]:
+    count = bins if isinstance(bins, int) else len(bins) - 1
+    return Meta((count,), np.int64), Meta((count + 1,), a.dtype)
 
 
 @stands_for(np.delete)
@@ -326,8 +337,10 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @stands_for(np.cross)
-def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Meta:
-    return Meta(np.broadcast_shapes(a.shape, b.shape), np.result_type(a.dtype, b.dtype))
+def _cross(a: Any, b: Any, axis: int) -> Any:
+    shape = list(np.broadcast_shapes(a.shape, b.shape))
+    found = Meta((*shape[:axis], *shape[axis + 1 :], shape[axis]), np.result_type(a.dtype, b.dtype))
+    return np.moveaxis(found, -1, axis)
 
 
 @stands_for(np.tensordot)
@@ -339,13 +352,14 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Meta:
 
 
 @stands_for(np.einsum)
-def _einsum(letters: str, *operands: Any, **_: Any) -> Meta:
-    inputs, _arrow, output = letters.replace(" ", "").partition("->")
-    sizes: dict[str, int] = {}
-    for term, x in zip(inputs.split(","), operands, strict=True):
-        for letter, n in zip(term, shape_of(x), strict=True):
-            sizes[letter] = max(n, sizes.get(letter, 1))
-    return Meta(tuple(sizes[letter] for letter in output), np.result_type(*(x.dtype for x in operands)))
+def _einsum(*operands: Any, **_: Any) -> Meta:
+    """`einsum(a, dims of a, b, dims of b, ..., dims of the result)`."""
+    arrays, terms = operands[0:-1:2], operands[1:-1:2]
+    sizes: dict[int, int] = {}
+    for term, x in zip(terms, arrays, strict=True):
+        for d, n in zip(term, shape_of(x), strict=True):
+            sizes[d] = max(n, sizes.get(d, 1))
+    return Meta(tuple(sizes[d] for d in operands[-1]), np.result_type(*(x.dtype for x in arrays)))
 
 
 # ---------------------------------------------------------------- linear algebra, transforms
@@ -384,6 +398,8 @@ def _solve(a: Any, b: Any) -> Meta:
 @stands_for(np.linalg.qr)
 def _qr(a: Any, mode: str = "reduced") -> Any:
     *batch, m, n = a.shape
+    if mode == "raw":
+        return Meta((*batch, n, m), a.dtype), Meta((*batch, min(m, n)), a.dtype)
     k = min(m, n) if mode != "complete" else m
     r = Meta((*batch, k, n), a.dtype)
     return r if mode == "r" else (Meta((*batch, m, k), a.dtype), r)
@@ -451,6 +467,6 @@ for _name, _half, _real_result in (
     _transform(_name, _half, _real_result)
 
 
-@stands_for(np.array_equal, np.allclose, np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.bincount, np.histogram, np.isin)
+@stands_for(np.array_equal, np.allclose, np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.bincount)
 def _depends_on_elements(*_: Any, **__: Any) -> Any:
     raise NotImplementedError(NO_DATA)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 
 
 def check_index(name: str, index: Tensor) -> None:
@@ -31,6 +32,8 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
             raise RuntimeError(_too_large(name, input, dim, index, src))
     n = a.shape[dim] if a.ndim else 1
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    if not readable(i):
+        return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:
         raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")

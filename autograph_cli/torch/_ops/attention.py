@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from . import arithmetic, linear, views
@@ -93,7 +94,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
     if causal:
-        mask = make(np.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
+        mask = make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
     right = operations.mul_Scalar(views.transpose_op(key, key.ndim - 2, key.ndim - 1), root)
     scores = linear.matmul(left, right)
     if mask is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.views import check_inplace, run_inplace
@@ -102,7 +103,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return make(np.zeros(size, like._raw.dtype)[()])
+    return make(kernels(like._raw).zeros_of(size, like._raw)[()])
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
@@ -435,8 +436,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    from .._core.general import kernels
-
     places = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
         return make(places)

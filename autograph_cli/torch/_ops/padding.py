@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core.operation import operation
+from .._core.placement import kernels
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
 from . import views
@@ -51,7 +50,7 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
         shape[d] += left + right
         if shape[d] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    out = make(np.empty(shape, input._raw.dtype))
+    out = make(kernels(input._raw).xp.empty(shape, input._raw.dtype))
     inside, source = out, input
     for i in range(dims):
         d = input.ndim - 1 - i

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .results import named_result
@@ -441,7 +442,7 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
 
 
 def has_zero(x: Tensor) -> bool:
-    return bool((x._raw == 0).any())
+    return bool(kernels(x._raw).has_zero(x._raw))
 
 
 operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side

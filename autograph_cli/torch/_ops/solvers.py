@@ -8,6 +8,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._kernels.meta import readable
 from . import functions as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
@@ -453,7 +454,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
-    if info._raw.any():
+    if readable(info._raw) and info._raw.any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
