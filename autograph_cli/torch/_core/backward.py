@@ -13,6 +13,7 @@ from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_
 from .operation import operations
 from .placement import filled, kernels
 from .reverse import GradCall
+from .reverse import GradCall, backward_parts
 from .size import Size
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
@@ -54,6 +55,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     grads = _root_gradients(roots, _gradients(grad_tensors, len(roots)), "grad_tensors")
     keep = create_graph if retain_graph is None else retain_graph
+    if L.levels:
+        roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
 

@@ -64,6 +64,7 @@ def tensor_str(
     device: str = "cpu",
     requires_grad: bool = False,
     grad_fn_name: str | None = None,
+    tangent: str | None = None,
     options: PrintOptions = PROFILES["default"],
     prefix: str = "tensor(",
 ) -> str:
@@ -85,6 +86,8 @@ def tensor_str(
     if dtype_name not in unsaid:
         suffixes.append(f"dtype=torch.{dtype_name}")
     suffixes += _history(requires_grad, grad_fn_name)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     body = _contents(array, len(prefix), options) if array.size else "[]"
     return _with_suffixes(prefix + body, suffixes, len(prefix), options.linewidth)
 

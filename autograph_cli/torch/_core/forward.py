@@ -57,8 +57,13 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
         return None
-    with outside_inference():
-        found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
+    try:
+        with outside_inference():
+            found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
+    except (NotImplementedError, RuntimeError) as error:
+        if "derivative for" in str(error):
+            raise no_forward(op) from error
+        raise
     needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
@@ -128,6 +133,25 @@ def outside_inference() -> Iterator[None]:
         yield
     finally:
         L.inference = before
+
+
+def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
+    """A primal and its tangent, laid out alike; PyTorch's errors where the two do not fit."""
+    for what, x in (("primal", primal), ("tangent", tangent)):
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
+    if is_complex(tangent) and not is_complex(primal):
+        raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
+    _check_shape(primal, tangent)
+    return primal, laid_out(tangent, primal)
+
+
+def _check_shape(primal: Tensor, tangent: Tensor) -> None:
+    if primal._raw.shape != tangent._raw.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+        )
 
 
 # ---------------------------------------------------------------- three strategies
@@ -207,8 +231,8 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if not op.derivatives or op.node.__name__ == "NotImplemented":
-        raise NotImplementedError(f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet.")
+    if op.node.__name__ == "NotImplemented":
+        raise no_forward(op)
     node: Node = object.__new__(op.node)
     node._edges = general.edges_of(op, primals)
     node._extra = None
@@ -233,10 +257,18 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     return node
 
 
+def no_forward(op: Operation) -> NotImplementedError:
+    if op.node.__name__ == "NotImplemented":
+        return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
+    return NotImplementedError(
+        f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
+    )
+
+
 # ---------------------------------------------------------------- in-place
 
 
-def joined(level: DualLevel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def joined(level: DualLevel, args: Any) -> Any:
     """The arguments, where views of what has become a dual since are duals too."""
     for x in flat(args):
         if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
@@ -287,3 +319,49 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     views.run_inplace(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
     return target  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- custom functions
+
+
+def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
+    """A custom Function: its forward on the primals, its `jvp` on the tangents."""
+    args = joined(level, args)
+    pairs = [split(level, x) for x in args]
+    node, result = cls._applied(tuple(p for p, _ in pairs))
+    outputs = result if isinstance(result, tuple) else (result,)
+    if not L.forward:
+        return result
+    tangents = [
+        zeros_like(p) if t is None and isinstance(p, Tensor) and node.materialize_grads else t for p, t in pairs
+    ]
+    found = cls._tangents(node, [p for p, _ in pairs], result, tangents)
+    made = [with_tangent(level, node, i, args, o, t) for i, (o, t) in enumerate(zip(outputs, found, strict=True))]
+    return tuple(made) if isinstance(result, tuple) else made[0]
+
+
+def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], output: Any, t: Any) -> Any:
+    """Output `i` of a custom Function with what `jvp` gave for it."""
+    if not isinstance(output, Tensor) or t is None:
+        return output
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
+    if not node._has_gradient(i, output):
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
+            "Tensor.You should return None at that position instead."
+        )
+    changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
+    if changed is not None and t is not changed._tangent:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
+            "inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if changed is not None:
+        return changed
+    if output._is_view() and not t._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    _check_shape(output, t)
+    return dual(level, output, laid_out(t, output))

@@ -4,8 +4,6 @@ import json
 import warnings
 from pathlib import Path
 
-import numpy as np
-
 from autograph_cli import torch
 from autograph_cli.torch._core import general
 from autograph_cli.torch._core.operation import table

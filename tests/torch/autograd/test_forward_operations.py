@@ -68,9 +68,9 @@ def both_ways(op, args):
     with running(level):
         followed = general.run(op, replaced(op, args, wrap))
     followed = list(followed) if op.multiple else [followed]
-    forward = [product(followed[i]._tangent._raw, u._raw) for (i, _), u in zip(chosen, cotangents) if isinstance(followed[i], Dual)]
-    backward = [product(t._raw, g._raw) for t, g in zip(tangents, gradients) if g is not None]
-    for (i, y) in chosen:
+    forward = [product(followed[i]._tangent._raw, u._raw) for (i, _), u in zip(chosen, cotangents, strict=True) if isinstance(followed[i], Dual)]
+    backward = [product(t._raw, g._raw) for t, g in zip(tangents, gradients, strict=True) if g is not None]
+    for i, y in chosen:
         if isinstance(followed[i], Dual):
             assert followed[i]._tangent._raw.shape == y._raw.shape
             assert followed[i]._tangent._raw.dtype == y._raw.dtype
