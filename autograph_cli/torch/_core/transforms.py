@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general
+from .kinds import RANDOM
 from .node import View
 from .stand_in import StandIn
 from .state import L, S
@@ -259,6 +260,12 @@ def _level_of_other(x: Any) -> Level | None:
 
 def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` by the highest level among its arguments; NotImplemented if there is none."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented
@@ -267,6 +274,13 @@ def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` into its first argument, likewise."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args, inplace=True)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented

@@ -343,7 +343,9 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
 @composite(function=False)
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
     """`full` of the dtype of this tensor."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **placement)
+    wanted = self.dtype if dtype is None else dtype
+    run = lambda _, size: full(size, fill_value, dtype=wanted, **placement)  # noqa: E731
+    return beside(self, run, lengths("new_full", (tuple(size),)))
 
 
 @composite(function=False)
@@ -390,6 +392,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 def _formula(name: str, fill: Callable[..., Any]) -> None:
     def run(*args: Any) -> Tensor:
+        if isinstance(args[0], Wrapped):
+            return beside(args[0], lambda x: run(x, *args[1:]))
         raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
         return make(raw[()] if raw.ndim == 0 else raw)
 
