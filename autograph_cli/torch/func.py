@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _missing
+from ._core.forward import joined, paired
 from ._core.reverse import GradCall, fresh, ones_like, own_leaves, settle
 from ._core.state import L
 from ._core.tensor import Tensor
@@ -217,7 +218,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
     _check_tensors(name, "tangents", flat_tangents)
     level = DualLevel()
     with running(level):
-        inputs = [make_dual(level, p, t) for p, t in zip(flat, flat_tangents, strict=True)]
+        inputs = [dual(level, *paired(p, t)) for p, t in zip(flat, flat_tangents, strict=True)]
         outputs, aux = _aux(name, func(*tree_unflatten(inputs, spec)), has_aux)
         _check_outputs(name, "f(*primals)", outputs)
         flat_out, spec_out = tree_flatten(outputs)
@@ -235,21 +236,9 @@ def _check_tensors(name: str, what: str, flat: list[Any]) -> None:
             raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(x)}")
 
 
-def make_dual(level: DualLevel, primal: Tensor, tangent: Tensor) -> Dual:
-    """A dual tensor of `level`; the errors of PyTorch where the two do not fit."""
-    for what, x in (("primal", primal), ("tangent", tangent)):
-        if not (x.dtype.is_floating_point or x.dtype.is_complex):
-            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
-    if primal.shape != tangent.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
-    return dual(level, primal, tangent)
-
-
 def unpacked(level: DualLevel, x: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
     """The primal and the tangent, which is zeros where there is none."""
+    joined(level, [x])
     if isinstance(x, Dual) and x._level is level:
         return x._primal, x._tangent
     if strict:

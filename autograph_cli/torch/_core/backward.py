@@ -11,7 +11,7 @@ from . import dtypes, general, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
 from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
 from .operation import operations
-from .reverse import GradCall
+from .reverse import GradCall, backward_parts
 from .size import Size
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
@@ -53,6 +53,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     grads = _root_gradients(roots, _gradients(grad_tensors, len(roots)), "grad_tensors")
     keep = create_graph if retain_graph is None else retain_graph
+    if L.levels:
+        roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
 

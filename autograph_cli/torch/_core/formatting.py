@@ -64,6 +64,7 @@ def tensor_str(
     device: str = "cpu",
     requires_grad: bool = False,
     grad_fn_name: str | None = None,
+    tangent: str | None = None,
     options: PrintOptions = PROFILES["default"],
     prefix: str = "tensor(",
 ) -> str:
@@ -88,6 +89,8 @@ def tensor_str(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     body = _contents(array, len(prefix), options) if array.size else "[]"
     return _with_suffixes(prefix + body, suffixes, len(prefix), options.linewidth)
 

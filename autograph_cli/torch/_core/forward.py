@@ -14,10 +14,10 @@ from . import dtypes, general, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
 from .operation import operations
-from .reverse import GradCall, fresh
+from .reverse import GradCall, fresh, ones_like
 from .state import L, next_sequence_nr
-from .tensor import Tensor
-from .transforms import Dual, DualLevel, detached, dual, plain_parts, zeros_like
+from .tensor import Tensor, Wrapped
+from .transforms import Batched, Dual, DualLevel, core, detached, dual, plain_parts, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -57,25 +57,37 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
         return None
-    with outside_inference():
-        found = strategy(op)(op, primals, outputs, inputs)
+    try:
+        with outside_inference():
+            found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
+    except (NotImplementedError, RuntimeError) as error:
+        if "derivative for" in str(error):
+            raise no_forward(op) from error
+        raise
     needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
         if t is None or not general.differentiable(op, i, o):
             fitted.append(None)
         else:
-            t = t if op.view else fit(t, o)
-            fitted.append(t if needed else detached(t))
+            t = fit(t, o)
+            fitted.append(t if needed or not t.requires_grad else detached(t))
     return fitted
 
 
-def strategy(op: Operation) -> Any:
+def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
     if op.linear == "each":
         return by_input
     if op.linear:
         return together
-    return elementwise if op.pointwise and not op.multiple else transposed
+    # A complex function need not be holomorphic, and then its formula is not its own transpose.
+    if op.multiple or not op.pointwise or any(t is not None and is_complex(t) for t in (*outputs, *tangents)):
+        return transposed
+    return elementwise
+
+
+def is_complex(x: Tensor) -> bool:
+    return dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX
 
 
 def flat(args: Any) -> Iterator[Any]:
@@ -87,14 +99,31 @@ def flat(args: Any) -> Iterator[Any]:
 
 
 def fit(t: Tensor, like: Tensor) -> Tensor:
-    """A tangent with the shape and dtype of its primal, in memory of its own."""
+    """A tangent with the shape, the dtype and the strides of its primal: what views of both do is the same then."""
     kind = like._raw.dtype
     if t._raw.dtype != kind:
-        to_real = dtypes.CATEGORY[t._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX
-        t = operations._to_copy(operations.real(t) if to_real else t, kind)
+        t = operations._to_copy(operations.real(t) if is_complex(t) and not is_complex(like) else t, kind)
     if t._raw.shape != like._raw.shape:
-        t = operations.clone(operations.expand(t, like._raw.shape))
-    return t
+        t = operations.expand(t, like._raw.shape)
+    return laid_out(t, like)
+
+
+def laid_out(t: Tensor, like: Tensor) -> Tensor:
+    if isinstance(t, Wrapped):
+        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))  # type: ignore[no-any-return]
+    wanted = core(like)._raw
+    strides = views.strides_of(wanted)
+    if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
+        return t
+    if repeats(wanted):
+        return t.contiguous()  # type: ignore[attr-defined,no-any-return]
+    made = general.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    return made.copy_(t)  # type: ignore[attr-defined,no-any-return]
+
+
+def repeats(raw: Any) -> bool:
+    """Whether one place in memory stands for several elements."""
+    return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
 
 
 @contextmanager
@@ -106,11 +135,32 @@ def outside_inference() -> Iterator[None]:
         L.inference = before
 
 
+def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
+    """A primal and its tangent, laid out alike; PyTorch's errors where the two do not fit."""
+    for what, x in (("primal", primal), ("tangent", tangent)):
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
+    if is_complex(tangent) and not is_complex(primal):
+        raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
+    _check_shape(primal, tangent)
+    return primal, laid_out(tangent, primal)
+
+
+def _check_shape(primal: Tensor, tangent: Tensor) -> None:
+    if primal._raw.shape != tangent._raw.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+        )
+
+
 # ---------------------------------------------------------------- three strategies
 
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
+    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+        return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
     for i, parameter in op.input_places:
         x = primals[i]
@@ -121,6 +171,10 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
             args[i] = x if x is None else zeros_like(x) if t is None else t
     result = general.run(op, tuple(args))
     return list(result) if op.multiple else [result]
+
+
+_BY_STRIDES = ("as_strided", "_reshape_alias")
+"""Views that speak of memory: right for a tangent that is laid out like its primal."""
 
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
@@ -140,21 +194,17 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
     for i, t in enumerate(tangents):
         if t is not None:
             edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-            part = node._run_recorded(operations, conj(t), edges)[i]
+            part = node._run_recorded(operations, t, edges)[i]
             if part is not None:
-                total = conj(part) if total is None else total + conj(part)
+                total = part if total is None else total + part
     return [total]
 
 
-def conj(x: Tensor) -> Any:
-    return operations.conj(x) if dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX else x
-
-
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """Any operation: the `vjp` of the `vjp` by the cotangent."""
+    """Any operation: the `vjp` of the `vjp` by the cotangent, which is linear; at ones, where no formula has a pole."""
     mode, L.grad = L.grad, True
     try:
-        seeds = [fresh(zeros_like(o)) if general.differentiable(op, i, o) else None for i, o in enumerate(outputs)]
+        seeds = [fresh(ones_like(o)) if general.differentiable(op, i, o) else None for i, o in enumerate(outputs)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
@@ -181,8 +231,8 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if not op.derivatives or op.node.__name__ == "NotImplemented":
-        raise NotImplementedError(f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet.")
+    if op.node.__name__ == "NotImplemented":
+        raise no_forward(op)
     node: Node = object.__new__(op.node)
     node._edges = general.edges_of(op, primals)
     node._extra = None
@@ -207,10 +257,18 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     return node
 
 
+def no_forward(op: Operation) -> NotImplementedError:
+    if op.node.__name__ == "NotImplemented":
+        return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
+    return NotImplementedError(
+        f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
+    )
+
+
 # ---------------------------------------------------------------- in-place
 
 
-def joined(level: DualLevel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def joined(level: DualLevel, args: Any) -> Any:
     """The arguments, where views of what has become a dual since are duals too."""
     for x in flat(args):
         if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
@@ -261,3 +319,49 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     views.run_inplace(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
     return target  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- custom functions
+
+
+def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
+    """A custom Function: its forward on the primals, its `jvp` on the tangents."""
+    args = joined(level, args)
+    pairs = [split(level, x) for x in args]
+    node, result = cls._applied(tuple(p for p, _ in pairs))
+    outputs = result if isinstance(result, tuple) else (result,)
+    if not L.forward:
+        return result
+    tangents = [
+        zeros_like(p) if t is None and isinstance(p, Tensor) and node.materialize_grads else t for p, t in pairs
+    ]
+    found = cls._tangents(node, [p for p, _ in pairs], result, tangents)
+    made = [with_tangent(level, node, i, args, o, t) for i, (o, t) in enumerate(zip(outputs, found, strict=True))]
+    return tuple(made) if isinstance(result, tuple) else made[0]
+
+
+def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], output: Any, t: Any) -> Any:
+    """Output `i` of a custom Function with what `jvp` gave for it."""
+    if not isinstance(output, Tensor) or t is None:
+        return output
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
+    if not node._has_gradient(i, output):
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
+            "Tensor.You should return None at that position instead."
+        )
+    changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
+    if changed is not None and t is not changed._tangent:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
+            "inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if changed is not None:
+        return changed
+    if output._is_view() and not t._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    _check_shape(output, t)
+    return dual(level, output, laid_out(t, output))

@@ -57,6 +57,21 @@ class GradCall:
         return GradCall(roots, targets, cotangents, retain_graph, self.create_graph).run()
 
 
+def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The roots and gradients of a `backward` call without their tangents, of which PyTorch keeps none in `.grad`."""
+    if any(isinstance(level, BatchLevel) for x in (*roots, *grads) for level in levels_of(x)):
+        raise RuntimeError(
+            "backward() called inside torch.vmap. This is not supported, please call backward() outside torch.vmap or instead use "
+            "torch.func.grad"
+        )
+    return [core(x) for x in roots], [core(x) for x in grads]
+
+
+def levels_of(x: Any) -> list[Level]:
+    """The levels of a tensor's wrappers."""
+    return [x._level, *levels_of(x._inner)] if isinstance(x, Wrapped) else []
+
+
 # ---------------------------------------------------------------- duals
 
 

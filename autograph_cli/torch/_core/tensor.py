@@ -294,6 +294,10 @@ class Wrapped(Tensor):
         """`detach()` of it (`.data` if not `counts`)."""
         raise NotImplementedError
 
+    def _text(self) -> str:
+        """What `repr` shows."""
+        raise NotImplementedError
+
 
 new = object.__new__
 

@@ -49,14 +49,27 @@ class Level:
         """The gradients that `autograd.grad` is asked for, of tensors of which some are wrapped at this level."""
         raise NotImplementedError
 
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        """What `cls.apply(*args)` gives, for a custom Function."""
+        raise NotImplementedError
+
+    def refuse_out(self, name: str) -> Exception:
+        """The error of `out=` with a tensor of this level."""
+        return RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+
 
 class DualLevel(Level):
     """Forward mode: tensors are pairs of a primal and a tangent."""
 
-    __slots__ = ("promoted",)
+    __slots__ = ("by_hand", "promoted")
 
-    def __init__(self) -> None:
+    def __init__(self, by_hand: bool = False) -> None:
         super().__init__()
+        self.by_hand = by_hand
+        """Entered by `forward_ad.dual_level`, not by a transform of a function."""
         self.promoted: list[Dual] = []
         """Plain tensors that became duals, by an in-place change."""
 
@@ -74,6 +87,16 @@ class DualLevel(Level):
         from . import reverse
 
         return reverse.of_duals(self, call)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from . import forward
+
+        return forward.run_function(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
 
 
 class BatchLevel(Level):
@@ -96,6 +119,16 @@ class BatchLevel(Level):
 
         return batching.batch_inplace(self, op, args)
 
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from ..autograd import batched_function
+
+        return batched_function.apply(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
+
     def grad(self, call: GradCall) -> list[Tensor | None]:
         from . import reverse
 
@@ -105,23 +138,32 @@ class BatchLevel(Level):
 _counting = threading.Lock()
 
 
+def start(level: Level) -> None:
+    """Make `level` the innermost transform."""
+    level.depth, level.alive = len(L.levels) + 1, True
+    with _counting:
+        S.special += 1
+    L.levels = (*L.levels, level)
+
+
+def stop(level: Level) -> None:
+    """End the innermost transform."""
+    L.levels = L.levels[: level.depth - 1]
+    level.alive = False
+    with _counting:
+        S.special -= 1
+    for tensor in getattr(level, "promoted", ()):
+        tensor.demote()
+
+
 @contextlib.contextmanager
 def running(level: Level) -> Iterator[Any]:
     """Within the block, `level` is the innermost transform."""
-    outer = L.levels
-    level.depth, level.alive = len(outer) + 1, True
-    with _counting:
-        S.special += 1
-    L.levels = (*outer, level)
+    start(level)
     try:
         yield level
     finally:
-        L.levels = outer
-        level.alive = False
-        with _counting:
-            S.special -= 1
-        for tensor in getattr(level, "promoted", ()):
-            tensor.demote()
+        stop(level)
 
 
 @contextlib.contextmanager
@@ -165,6 +207,15 @@ class Dual(Wrapped):
 
     def _shared(self, counts: bool) -> Tensor:
         return share(self._primal, counts)
+
+    def _text(self) -> str:
+        if not self._level.alive:
+            return repr(self._primal)
+        if not self._level.by_hand or isinstance(self._primal, Wrapped):
+            return nested_text("GradTrackingTensor", f"lvl={self._level.depth}", self._primal)
+        from .._ops.protocols import text
+
+        return text(self._primal, tangent=f"{self._tangent}")
 
     def demote(self) -> None:
         """Be a plain tensor again."""
@@ -217,6 +268,15 @@ class Batched(Wrapped):
     def __repr__(self, **_: Any) -> str:
         value = textwrap.indent(repr(self._value), "    ")
         return f"BatchedTensor(lvl={self._level.depth}, bdim={self._bdim}, value=\n{value}\n)"
+
+
+    def _text(self) -> str:
+        return nested_text("BatchedTensor", f"lvl={self._level.depth}, bdim={self._bdim}", self._value)
+
+
+def nested_text(name: str, what: str, value: Tensor) -> str:
+    """A wrapper as PyTorch prints it: what it wraps, indented."""
+    return f"{name}({what}, value=\n{textwrap.indent(repr(value), '    ')}\n)"
 
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
@@ -288,18 +348,16 @@ def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
         return level.inplace(op, args)
 
 
-def refuse_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
-    if top_level((*args, out)) is None:
+def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
+    level = top_level((*args, out))
+    if level is None:
         return NotImplemented
-    raise RuntimeError(
-        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-        "requires grad."
-    )
+    raise level.refuse_out(op.name)
 
 
 general.Transforms.operation = staticmethod(interpret)
 general.Transforms.inplace = staticmethod(interpret_inplace)
-general.Transforms.out = staticmethod(refuse_out)
+general.Transforms.out = staticmethod(interpret_out)
 
 
 def core(x: Tensor) -> Tensor:

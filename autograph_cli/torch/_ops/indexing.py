@@ -9,7 +9,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, methods
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, run_inplace
 from . import views
@@ -306,7 +306,7 @@ def _value(input: Tensor, value: Any) -> Tensor:
 
 def _cast(value: Tensor, target: Tensor) -> Tensor:
     if value._raw.dtype != target._raw.dtype:
-        if value.ndim == 0 and not value.requires_grad:
+        if value.ndim == 0 and not value.requires_grad and not isinstance(value, Wrapped):
             return make(value._raw.astype(target._raw.dtype))
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {dtypes.cpp_name(target._raw.dtype)} for the "

@@ -15,7 +15,8 @@ from .._core.node import LEAF
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.state import S
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Dual, core
 from .._core.views import materialize
 from ._data import warn_scalar
 from .creation import from_numpy
@@ -121,8 +122,10 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
     )  # fmt: skip
 
 
-def text(tensor: Tensor, prefix: str | None = None) -> str:
+def text(tensor: Tensor, prefix: str | None = None, tangent: str | None = None) -> str:
     """`repr` of a tensor; `prefix` stands before its elements (the class by default)."""
+    if isinstance(tensor, Wrapped):
+        return tensor._text()
     if prefix is None:
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
     if tensor.is_sparse:
@@ -134,6 +137,7 @@ def text(tensor: Tensor, prefix: str | None = None) -> str:
         default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
         requires_grad=tensor.requires_grad,
         grad_fn_name=None if node is None else type(node).__name__,
+        tangent=tangent,
         options=_printing["options"],
         prefix=prefix,
     )
@@ -144,6 +148,8 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
+    if isinstance(self, Dual):
+        self = core(self)
     if not self._raw.ndim and type(self) is Tensor:
         return formatting.format_scalar(self._raw, spec)
     return object.__format__(self, spec)

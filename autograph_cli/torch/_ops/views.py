@@ -11,7 +11,7 @@ from .._core import dims
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
 from .._core.views import spanned
 from . import functions as unary
 
@@ -426,13 +426,13 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     """The gradient of the memory under a strided window; overlapping elements add up."""
     from .._core.tensor import make
 
-    if grad.requires_grad:
+    if grad.requires_grad or isinstance(grad, Wrapped):
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
         memory = make(np.zeros(reach, grad._raw.dtype))
-        if len(set(places._raw.ravel().tolist())) == places._raw.size:
+        if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
         flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
