@@ -12,7 +12,6 @@ from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorde
 from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
 from .placement import filled, kernels
-from .reverse import GradCall
 from .reverse import GradCall, backward_parts
 from .size import Size
 from .state import BackwardCall, L, S

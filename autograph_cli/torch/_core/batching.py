@@ -8,7 +8,6 @@ Every rule calls operations on tensors, so that what it does is recorded, differ
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import general
-from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
+from .batching import Call, Rule, aligned, expanded, folded, leading, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
 from .tensor import Tensor, make
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general
+from .kinds import RANDOM
 from .node import View
 from .stand_in import StandIn
 from .state import L, S
@@ -117,6 +118,16 @@ class BatchLevel(Level):
         from . import batching
 
         return batching.batch_inplace(self, op, args)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from ..autograd import batched_function
+
+        return batched_function.apply(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
 
     def grad(self, call: GradCall) -> list[Tensor | None]:
         from . import reverse
@@ -309,6 +320,12 @@ def _level_of_other(x: Any) -> Level | None:
 
 def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` by the highest level among its arguments; NotImplemented if there is none."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented
@@ -317,6 +334,13 @@ def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` into its first argument, likewise."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args, inplace=True)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented

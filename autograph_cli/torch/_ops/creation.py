@@ -15,9 +15,7 @@ from .._core.operation import operation, operations
 from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
-from .._core.state import S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
-from .._core.tensor import LEAF, Tensor, inference_result, make
 from .._core.transforms import beside
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
@@ -348,7 +346,9 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
 @composite(function=False)
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
     """`full` of the dtype of this tensor."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **placement)
+    wanted = self.dtype if dtype is None else dtype
+    run = lambda _, size: full(size, fill_value, dtype=wanted, **placement)  # noqa: E731
+    return beside(self, run, lengths("new_full", (tuple(size),)))
 
 
 @composite(function=False)
@@ -395,6 +395,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 def _formula(name: str, fill: Callable[..., Any]) -> None:
     def run(*args: Any) -> Tensor:
+        if isinstance(args[0], Wrapped):
+            return beside(args[0], lambda x: run(x, *args[1:]))
         raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
         return make(raw[()] if raw.ndim == 0 else raw)
 

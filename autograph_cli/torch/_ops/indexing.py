@@ -11,6 +11,7 @@ from .._core.operation import operation, operations
 from .._core.placement import kernels
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.transforms import beside
 from .._core.views import check_inplace, run_inplace
 from . import views
 from ._index_checks import along
@@ -103,7 +104,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return make(kernels(like._raw).zeros_of(size, like._raw)[()])
+    return beside(like, lambda x, size: make(kernels(x._raw).zeros_of(size, x._raw)[()]), tuple(size))
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
