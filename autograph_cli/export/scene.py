@@ -36,6 +36,11 @@ class Box:
     band: int = 0
     small: bool = False
 
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The lines below the title."""
+        return tuple(line for line in (self.subtitle, *self.lines) if line)
+
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
