@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
+from autograph_cli.graph.facts import USUAL, facts_of
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
@@ -28,8 +29,10 @@ class Label(NamedTuple):
 class Labels:
     """The words for the nodes of one view; `several` are nodes of which more than the first output is used."""
 
-    def __init__(self, graph: Graph, data: bool, several: Collection[int] = ()) -> None:
-        self.graph, self.data, self.several = graph, data, several
+    def __init__(
+        self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
+    ) -> None:
+        self.graph, self.data, self.several, self.shown = graph, data, several, shown
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -40,8 +43,9 @@ class Labels:
         if node.kind != "operation":
             title = short(own[0] if own else self.names[node.id][0])
             subtitle = "" if self.data or node.kind == "input" else short(node.name)
-            return Label(node.kind, title, subtitle, (), self.tooltip(node))
+            return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
+        own = own if "names" in self.shown else []
         subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
@@ -51,10 +55,16 @@ class Labels:
         style: Style = "cut" if node.op == CUT else "derivative" if node.order else "operation"
         if style == "cut":
             title = f"{CUT} {node.name}" if not self.data or not subtitle else CUT
-        return Label(style, short(title), subtitle, (), self.tooltip(node))
+        return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
+
+    def lines(self, node: Node) -> tuple[str, ...]:
+        """What was asked for, a fact after the other."""
+        return tuple(facts_of(node, self.shown))
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
+        if "shapes" not in self.shown:
+            return f"#{nr}" if node.id in self.several else ""
         type_: TensorType = node.outputs[nr].type
         shape = f"[{', '.join(map(str, type_.shape))}]"
         if (type_.dtype, type_.device) == self.common:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node
+from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import visible
 
 LEGEND: dict[Style, str] = {
@@ -83,13 +85,16 @@ class Scene:
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
 
 
-def build(graph: Graph, title: str, *, data: bool) -> Scene:
-    """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`."""
-    return _Builder(graph, data).scene(title)
+def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
+    """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
+
+    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`).
+    """
+    return _Builder(graph, data, shown).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool) -> None:
+    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL) -> None:
         self.graph, self.data = graph, data
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
@@ -98,7 +103,7 @@ class _Builder:
         self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
-        self.labels = Labels(graph, data, several)
+        self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
         self.repeated = self._repeated()
         self.boxes: list[Box] = []

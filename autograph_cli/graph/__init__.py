@@ -6,6 +6,8 @@ from autograph_cli.graph.records import (
     Edge,
     Graph,
     Kind,
+    Measured,
+    Memory,
     Node,
     Output,
     Pass,
@@ -15,6 +17,7 @@ from autograph_cli.graph.records import (
     Step,
     TensorType,
     Trace,
+    Values,
 )
 from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
@@ -30,6 +33,8 @@ __all__ = [
     "GraphDiff",
     "GraphError",
     "Kind",
+    "Measured",
+    "Memory",
     "Node",
     "Output",
     "Pass",
@@ -45,6 +50,7 @@ __all__ = [
     "TensorType",
     "Trace",
     "TraceError",
+    "Values",
     "backward",
     "compare",
     "diff",
