@@ -129,8 +129,8 @@ def render(
     `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
     is not enough, its chains folded; `roll` says whether to roll loops in any case, or never. `shown` are the facts
     that stand on the nodes (`graph.facts.WORDS`).
-    Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands in
-    the way of a picture.
+    Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
+    in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
