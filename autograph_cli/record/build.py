@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.measures import Found
 from autograph_cli.record.saved import records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
@@ -22,6 +23,8 @@ class Span:
     last: int
     passes: list[PassRow] = field(default_factory=list)
     roots: list[tuple[str, Output]] = field(default_factory=list)
+    found: Found | None = None
+    """What was measured in the step, if anything was to be."""
 
 
 def build(tape: Tape, sources: Sources, span: Span) -> Graph:
@@ -63,12 +66,14 @@ class _Builder:
             above = self.tape.rows[row.parent]
             parent = self.ids.get(above.number) if above.order < row.order else None
         kind, name, op = describe(row)
+        types = types_of(row)
         return Node(
             id=self.ids[row.number], kind=kind, name=name, op=op,
-            outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types_of(row))]),
+            outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types)]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
             source=self._source(row), saved=records(self.tape.saved.get(row.number, ())),
+            measured=None if self.span.found is None else self.span.found.of(row, len(types)),
         )  # fmt: skip
 
     def _source(self, row: Row) -> Source | None:

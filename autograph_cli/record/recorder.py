@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.measures import Beside, Found, Measures
 from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
@@ -31,7 +32,7 @@ class _Pending:
     span: Span
     derived: str | None = None
     """None: nobody tried, for the step was not named by number."""
-    double: Graph | None = None
+    double: Callable[[], Graph] | None = None
 
 
 class _Patience:
@@ -59,7 +60,8 @@ class Recorder:
     """Records what runs between `start` and `finish`.
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
-    custom Functions are in the graph, whose backward then runs once more than the script asked for.
+    custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
+    is recorded beside the graph (`measures.KINDS`).
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -71,20 +73,24 @@ class Recorder:
     ['y']
     """
 
-    def __init__(self, steps: str = "first,last", script: str = "", *, derive: bool = False) -> None:
+    def __init__(
+        self, steps: str = "first,last", script: str = "", *, derive: bool = False, record: Collection[str] = ()
+    ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
+        self.measures = Measures(record) if record else None
+        self._watches: list[Any] = []
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
         """The rows after this number belong to the step that is going on."""
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
-        self._derived: tuple[Graph | None, str | None] = None, ""
+        self._derived: tuple[Callable[[], Graph] | None, str | None] = None, ""
         self._settled: names.Settled = set()
         self._rehearsal: Rehearsal | None = None
         self._call: BackwardCall | None = None
@@ -99,12 +105,17 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         S.observer = self
+        if self.measures is not None:
+            self.measures.start()
+            self.created = Beside(self.tape, self.measures).created
 
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
         self._write_down()
         if S.observer is self:
             S.observer = None
+        if self.measures is not None:
+            self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
@@ -118,7 +129,7 @@ class Recorder:
             total += 1
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
-                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables))
+                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
                 steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0])))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
@@ -160,6 +171,8 @@ class Recorder:
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
         self.tape.begins(call)
+        if self.measures is not None:
+            self._watches.append(self.measures.begins(self.tape, call))
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
@@ -168,6 +181,8 @@ class Recorder:
                 self._repeated()
                 return
             self._write_down()
+        if self.measures is not None:
+            self._watches.pop().ended()
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
@@ -177,9 +192,14 @@ class Recorder:
             if rehearsal is not None and self._pending is not None:
                 self._rehearsal, self.created = rehearsal, self._expect
 
+    def _found(self) -> Found | None:
+        return None if self.measures is None else self.measures.found
+
     # -- steps that go as the one before
 
     def _may_rehearse(self) -> bool:
+        if self.measures is not None:
+            return False
         keeps = self.selection.keeps
         newest = self.tape.rows[next(reversed(self.tape.rows))].ref
         older, self._older = self._older[0], (self._older[1], newest)
@@ -234,10 +254,11 @@ class Recorder:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
         tape.forget(self.first)
+        measured = None if self.measures is None else self.measures.close()
         if self._wanted():
             known = {output for _, output in roots}
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
-            span = Span(self.first, tape.count, tape.passes, [*roots, *others])
+            span = Span(self.first, tape.count, tape.passes, [*roots, *others], measured)
             pending = _Pending(self.total, span, self._derived[1], self._derived[0])
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(pending))
@@ -251,7 +272,8 @@ class Recorder:
     def _step(self, step: _Pending) -> Step:
         graph = build(self.tape, self.sources, step.span)
         own = any(node.order and node.kind == "operation" for node in graph)
-        return Step(step.number, graph, ("" if own else NOT_CHOSEN) if step.derived is None else step.derived, step.double)
+        derived = ("" if own else NOT_CHOSEN) if step.derived is None else step.derived
+        return Step(step.number, graph, derived, step.double and step.double())
 
     # -- roots and names
 
@@ -278,8 +300,8 @@ class Recorder:
 
     # -- derivatives
 
-    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str | None]:
-        """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Callable[[], Graph] | None, str | None]:
+        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one of few."""
         if not self.selection.names(self.total) and self.total:
             return None, None
         rows = [row for _, row in self.tape.since(self.first)]
@@ -295,7 +317,8 @@ class Recorder:
             return None, ""
         found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
         starts = [(name, output) for output, (name, _) in chosen.items()]
-        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found])
-        return derive(self.tape, self.sources, span, list(chosen.values()), custom=self.custom)
+        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found], self._found())
+        roots = list(chosen.values())
+        return derive(self.tape, self.sources, span, roots, custom=self.custom, measures=self.measures)
 
 

@@ -36,18 +36,18 @@ def _of_many(array: Any) -> Values:
     if not known.size:
         return Values(count=numbers.size, nans=nans)
     finite = known[np.isfinite(known)]
-    counts = np.histogram(finite, BINS, _span(finite))[0] if finite.size else ()
+    span = _span(finite) if finite.size else None
+    counts = () if span is None else np.histogram(finite, BINS, span)[0]
     return Values(
         (), number_text(known.min()), number_text(known.mean()), number_text(known.max()), numbers.size, zeros, nans,
         tuple(map(int, counts)),
     )  # fmt: skip
 
 
-def _span(finite: Any) -> tuple[float, float]:
-    """From the lowest to the highest; the numbers of a histogram need room even where all are the same."""
+def _span(finite: Any) -> tuple[float, float] | None:
+    """From the lowest to the highest; None where there is no room between them, or too much."""
     low, high = float(finite.min()), float(finite.max())
-    room = (high - low) > abs(high) * 1e-9
-    return (low, high) if room and np.isfinite(high - low) else (low - abs(low) / 2 - 0.5, low + abs(low) / 2 + 0.5)
+    return (low, high) if abs(high) * 1e-9 < high - low < np.inf else None
 
 
 def _rows(array: Any) -> list[str]:
