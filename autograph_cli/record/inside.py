@@ -21,7 +21,7 @@ from autograph_cli.torch._core.views import CopySlices
 
 
 class Inside:
-    """Gathers the operations that are computed while a node runs; tensors are known by their arrays."""
+    """Gathers the operations that are computed while a node runs; tensors are known by their arrays or themselves."""
 
     def __init__(self, node: EngineNode, grad: Any, values: bool) -> None:
         self.node, self.values = node, values
@@ -69,19 +69,21 @@ class Inside:
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """An operation was computed on these arguments."""
-        if all(id(output._raw) in self._places for output in outputs):
-            return
+        in_place = bool(outputs) and outputs[0] is args[0]
+        if not in_place and all(id(output._raw) in self._places for output in outputs):
+            return  # the tensor itself
         edges = [self._place(x) for x in _tensors(args) if not is_wrapped_number(x)]
         number = len(self.nodes)
         types = tuple(Output(_type(output._raw)) for output in outputs)
         lines = tuple(f"{name} = {_shown(x)}" for name, x in _plain(op, args))
+        name = f"{op.name}_" if in_place else op.name
         self.nodes.append(
-            Node(number, "operation", op.identifier, op.name, types, args=tuple(edges),
+            Node(number, "operation", op.identifier, name, types, args=tuple(edges),
                  measured=self._measured([output._raw for output in outputs], lines))
         )  # fmt: skip
         for nr, output in enumerate(outputs):
-            self._places[id(output._raw)] = Edge(number, nr)
-            self._held.append(output._raw)
+            self._places[id(output._raw)] = self._places[id(output)] = Edge(number, nr)
+            self._held += [output, output._raw]
 
     def graph(self) -> Graph:
         """All that was gathered; without known results, they are what nothing else takes."""
@@ -101,15 +103,16 @@ class Inside:
     def _place(self, tensor: Tensor) -> Edge:
         """Where a tensor stands: the operation that made it, or an input."""
         raw = tensor._raw
-        if id(raw) not in self._places:
+        known = self._places.get(id(raw)) or self._places.get(id(tensor))
+        if known is None:
             names = (self._names[id(raw)],) if id(raw) in self._names else ()
-            self._places[id(raw)] = Edge(len(self.nodes))
-            self._held.append(raw)
+            known = self._places[id(raw)] = self._places[id(tensor)] = Edge(len(self.nodes))
+            self._held += [tensor, raw]
             measured = self._measured([raw])
             self.nodes.append(
                 Node(len(self.nodes), "input", "Input", "", (Output(_type(raw), names),), measured=measured)
             )
-        return self._places[id(raw)]
+        return known
 
     def _measured(self, raws: list[Any], lines: tuple[str, ...] = ()) -> Measured | None:
         measured = Measured(tuple(map(summary, raws)) if self.values else (), formula=lines)
