@@ -18,7 +18,7 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.facts import USUAL, check_recorded
 
 LARGEST = 20_000
@@ -122,13 +122,15 @@ def render(
     engine: str | None = None,
     title: str = "",
     shown: Collection[str] = USUAL,
+    inside: str | None = None,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
     `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
     is not enough, its chains folded; `roll` says whether to roll loops in any case, or never. `shown` are the facts
-    that stand on the nodes (`graph.facts.WORDS`).
+    that stand on the nodes (`graph.facts.WORDS`). With `inside`, not the view is drawn, but what the backward of this
+    node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -144,7 +146,11 @@ def render(
         find_engine(engine)
     graph = _graph_of(source, view)
     cut = VIEWS[view](graph, None if roots is None else tuple(roots), order)
-    check_recorded(graph, shown, title or "FILE.py")
+    if inside is not None:
+        cut, words = open_node(cut, inside, title or "FILE.py")
+        title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
+    else:
+        check_recorded(graph, shown, title or "FILE.py")
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
