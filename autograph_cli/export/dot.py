@@ -18,6 +18,7 @@ from autograph_cli.export.style import (
     SMALL,
     SUBTITLE,
     TITLE,
+    is_bars,
     node_attributes,
     text_width,
 )
@@ -149,6 +150,10 @@ def label_of(title: str, *below: str) -> str:
     if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    for line in below:
-        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(line, quote=True)}</FONT>'
+    left = any(line[0] == " " and not is_bars(line) for line in below)
+    for number, line in enumerate(below):
+        words = html.escape(line, quote=True).replace("  ", "&#160; ")
+        end = '<BR ALIGN="LEFT"/>' if left and number else "<BR/>"
+        text += f'{end}<FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{words}</FONT>'
+    text += '<BR ALIGN="LEFT"/>' if left else ""
     return f"<{text}>"

@@ -90,7 +90,7 @@ def _draw(page: _Page, placed: Placed) -> None:
     for box, place in zip(scene.boxes, placed.places, strict=True):
         page.shape(box.style, place)
         for number, (words, at, size) in enumerate(written(box, place)):
-            page.words(words, at, size, PALE_INK if number else INK, centred=True)
+            page.words(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
         for bar in bars(box, place):
             page.ground(PALE_INK, bar)
     for sample in placed.samples:

@@ -10,6 +10,8 @@ from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTIT
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
+SPACE = SUBTITLE * 0.42
+"""The width of a space that sets code in."""
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 """Bars from the lowest to the highest, in eighths of a line."""
 
@@ -103,7 +105,10 @@ def outline(style: Style, place: Place) -> tuple[Point, ...]:
 
 
 def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
-    """The lines of text on a box, each with the middle of its base line and its font size; rows of bars left out."""
+    """The lines of text on a box, each with its font size and the middle of its base line, or the start of one of code.
+
+    Rows of bars are left out. The title is the first, and is never code.
+    """
     below, size = box.below, SMALL if box.small else TITLE
     if not below:
         yield box.title, (place.x, place.y + size * 0.35), size
@@ -111,8 +116,12 @@ def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
     up = LEADING * (len(below) - 1) / 2
     yield box.title, (place.x, place.y - 1.0 - up), size
     for number, line in enumerate(below):
+        words, x = line, place.x
+        if box.left:
+            words = line.lstrip()
+            x += -place.width / 2 + TITLE / 2 + (len(line) - len(words)) * SPACE
         if not is_bars(line):
-            yield line, (place.x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
+            yield words, (x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
 
 
 def bars(box: Box, place: Place) -> Iterator[Place]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
@@ -36,12 +36,17 @@ class Job:
     max_nodes: int | None = None
     roll: bool | None = None
     shown: Collection[str] = USUAL
+    inside: bool = False
+    """Whether this is what ran inside of a node."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown)
+        if self.inside:
+            legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
+            scene = replace(scene, legend=legend)
         many = limit is not None and len(scene.boxes) > limit
         if many if self.roll is None else self.roll:
             scene = roll(scene, self.graph)
@@ -154,7 +159,7 @@ def render(
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown))
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, inside is not None))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
-from autograph_cli.export.style import Style
+from autograph_cli.export.style import Style, is_bars
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import visible
@@ -42,6 +42,11 @@ class Box:
     def below(self) -> tuple[str, ...]:
         """The lines below the title."""
         return tuple(line for line in (self.subtitle, *self.lines) if line)
+
+    @property
+    def left(self) -> bool:
+        """Whether the lines below the title are code, which is set to the left."""
+        return any(line[0] == " " and not is_bars(line) for line in self.below)
 
 
 @dataclass(frozen=True, slots=True)

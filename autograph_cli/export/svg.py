@@ -121,7 +121,7 @@ def _heading(lane: Lane) -> str:
 
 def _box(box: Box, place: Place) -> str:
     lines = "".join(
-        _words(words, at, size, INK if number == 0 else PALE_INK)
+        _words(words, at, size, PALE_INK if number else INK, anchor="start" if number and box.left else "")
         for number, (words, at, size) in enumerate(written(box, place))
     )
     lines += "".join(map(_bar, bars(box, place)))
