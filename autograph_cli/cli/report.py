@@ -8,6 +8,8 @@ from pathlib import Path
 
 from autograph_cli.cli.options import no_graph
 from autograph_cli.graph import Graph, Node, Step, Trace
+from autograph_cli.graph.facts import bytes_text
+from autograph_cli.graph.kept import kept_tensors, total_bytes
 from autograph_cli.graph.names import visible
 from autograph_cli.record.store import has_graph
 
@@ -44,15 +46,7 @@ def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, st
 
 def kept_bytes(nodes: Iterable[Node]) -> int:
     """Bytes that the nodes keep for backward; memory that several of them share counts once."""
-    shared: dict[int, int] = {}
-    alone = 0
-    for node in nodes:
-        for saved in node.saved:
-            if saved.storage is None:
-                alone += saved.bytes
-            else:
-                shared[saved.storage] = max(saved.bytes, shared.get(saved.storage, 0))
-    return alone + sum(shared.values())
+    return total_bytes(kept_tensors(Graph(tuple(nodes))))
 
 
 def _steps(trace: Trace) -> str:
@@ -69,7 +63,7 @@ def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
-    lines.append(("memory", f"{_size(kept_bytes(nodes))} kept for backward"))
+    lines.append(("memory", f"{bytes_text(kept_bytes(nodes))} kept for backward"))
     if step.derived:
         lines.append(("derived", visible(step.derived)))
     return lines
@@ -90,17 +84,3 @@ def _leaves(nodes: Iterable[Node]) -> list[str]:
 def _listed(texts: list[str]) -> str:
     more = f", and {len(texts) - MOST} more" if len(texts) > MOST else ""
     return ", ".join(texts[:MOST]) + more
-
-
-def _size(count: int) -> str:
-    """Bytes as a person reads them.
-
-    >>> _size(1536)
-    '1.5 KiB'
-    """
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

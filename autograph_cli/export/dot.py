@@ -18,7 +18,7 @@ from autograph_cli.export.style import (
     SMALL,
     SUBTITLE,
     TITLE,
-    is_bars,
+    is_code,
     node_attributes,
     text_width,
 )
@@ -63,6 +63,8 @@ def to_dot(
             attributes["label"] = label_of(f" {arrow.label} ")
         if arrow.back:
             attributes |= {"style": "dotted", "constraint": "false"}
+        elif arrow.keeps:
+            attributes |= {"style": "dotted"}
         elif arrow.dashed:
             attributes |= {"style": "dashed"}
         elif scene.bands:
@@ -150,7 +152,7 @@ def label_of(title: str, *below: str) -> str:
     if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    left = any(line[0] == " " and not is_bars(line) for line in below)
+    left = is_code(below)
     for number, line in enumerate(below):
         words = html.escape(line, quote=True).replace("  ", "&#160; ")
         end = '<BR ALIGN="LEFT"/>' if left and number else "<BR/>"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import USUAL, facts_of
+from autograph_cli.graph.facts import USUAL, bytes_text, facts_of
+from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
@@ -32,7 +33,7 @@ class Labels:
     def __init__(
         self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
     ) -> None:
-        self.graph, self.data, self.several, self.shown = graph, data, several, shown
+        self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -59,7 +60,17 @@ class Labels:
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.shown))
+        return tuple(facts_of(node, self.shown - {"saved"}))
+
+    def kept(self, kept: Kept) -> Label:
+        """The label of something that nodes keep."""
+        origin = kept.origin
+        title = "saved" if origin is None else f"saved {self.names[origin.node][origin.nr]}"
+        tooltip = [f"{kept.type}, {kept.bytes:,} bytes"]
+        tooltip += [f"kept by %{number} {self.graph.nodes[number].name} as {name}" for number, name in kept.savers]
+        lines = (origin_words(self.graph, kept),)
+        return Label("saved", short(title), f"{kept.type}, {bytes_text(kept.bytes)}", tuple(map(short, lines)),
+                     "\n".join(map(visible, tooltip)))  # fmt: skip
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""

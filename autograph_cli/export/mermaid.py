@@ -16,6 +16,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "operation": ("[", "]"),
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
+    "saved": ("(", ")"),
     "result": ("(", ")"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
@@ -53,7 +54,7 @@ def _box(box: Box) -> str:
 
 
 def _arrow(arrow: Arrow) -> str:
-    line = "-.->" if arrow.dashed or arrow.back else "-->"
+    line = "-.->" if arrow.dashed or arrow.back or arrow.keeps else "-->"
     label = f'|"{_escaped(arrow.label)}"|' if arrow.label else ""
     return f"  {arrow.tail} {line}{label} {arrow.head}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograph_cli.export.scene import Arrow, Band, Box, Scene
-from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTITLE, TITLE, Style, is_bars
+from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTITLE, TITLE, Style, is_bars, line_width
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
@@ -119,7 +119,7 @@ def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
         words, x = line, place.x
         if box.left:
             words = line.lstrip()
-            x += -place.width / 2 + TITLE / 2 + (len(line) - len(words)) * SPACE
+            x += (len(line) - len(words)) * SPACE - max(map(line_width, below)) / 2
         if not is_bars(line):
             yield words, (x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
 
@@ -140,7 +140,7 @@ def bars(box: Box, place: Place) -> Iterator[Place]:
 
 def dashes(arrow: Arrow) -> str:
     """The lengths of an arrow's dashes and gaps; empty for a solid one."""
-    return "1.5 3" if arrow.back else "5 3" if arrow.dashed else ""
+    return "1.5 3" if arrow.back else "2 2" if arrow.keeps else "5 3" if arrow.dashed else ""
 
 
 def fill_of(lane: Lane) -> str:

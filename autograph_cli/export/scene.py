@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
-from autograph_cli.export.style import Style, is_bars
+from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
+from autograph_cli.graph.kept import kept_tensors, kept_words
 from autograph_cli.graph.names import visible
 
 LEGEND: dict[Style, str] = {
@@ -19,6 +20,7 @@ LEGEND: dict[Style, str] = {
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
     "cut": "left out from here",
+    "saved": "kept for backward",
 }
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
@@ -46,7 +48,7 @@ class Box:
     @property
     def left(self) -> bool:
         """Whether the lines below the title are code, which is set to the left."""
-        return any(line[0] == " " and not is_bars(line) for line in self.below)
+        return is_code(self.below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Arrow:
     tooltip: str = ""
     back: bool = False
     """Whether it leads against all others, from one turn of a loop into the next."""
+    keeps: bool = False
+    """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class _Builder:
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
         self.repeated = self._repeated()
+        self.kept = kept_tensors(graph) if "saved" in shown else []
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
@@ -124,6 +129,8 @@ class _Builder:
         tips = {number: self.labels.tooltip(self.graph.nodes[number]) for number in self.repeated}
         for node in self.graph:
             self._edges(node, tips)
+        if "saved" in self.labels.shown:
+            self._kept()
         bands = sorted({box.band for box in self.boxes})
         styles = {box.style for box in self.boxes}
         words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
@@ -146,6 +153,7 @@ class _Builder:
         notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        notes.append(kept_words(self.graph, self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
 
     def _uses(self) -> list[tuple[int, int, int, int]]:
@@ -197,6 +205,15 @@ class _Builder:
         self.boxes.append(Box(key, "result", short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
         self.arrows.append(Arrow(tail, head, self.labels.type(node, nr), False, tooltip))
+
+    def _kept(self) -> None:
+        """A box for each storage and version, however many nodes keep it."""
+        for number, kept in enumerate(self.kept):
+            band = min(self.band[saver] for saver, _ in kept.savers)
+            self.boxes.append(Box(f"s{number}", *self.labels.kept(kept), band))
+            for saver, name in kept.savers:
+                words = f"{self.graph.nodes[saver].name} keeps it as {name}"
+                self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
     def _edges(self, node: Node, tips: dict[int, str]) -> None:
         for place, edge in enumerate(node.args if self.data else node.next):

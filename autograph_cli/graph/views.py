@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
+from autograph_cli.graph.records import Edge, Graph, Node, Root
 
 Targets = Callable[[Node], Iterable[Edge]]
 
@@ -197,7 +197,7 @@ def _split_inputs(graph: Graph) -> Graph:
             continue
         for nr in wanted.get(node.id, ()):
             places[node.id, nr] = Edge(len(nodes))
-            nodes.append(replace(node, outputs=(Output(node.outputs[nr].type, node.outputs[nr].names),)))
+            nodes.append(replace(node, outputs=(node.outputs[nr],)))
     return Graph(
         tuple(
             replace(node, id=number, args=tuple(places[edge.node, edge.nr] for edge in node.args))

@@ -19,6 +19,8 @@ from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices
 
+_GRADIENTS = ("float", "bfloat", "complex")
+
 
 class Inside:
     """Gathers the operations that are computed while a node runs; tensors are known by their arrays or themselves."""
@@ -86,11 +88,12 @@ class Inside:
             self._held += [output, output._raw]
 
     def graph(self) -> Graph:
-        """All that was gathered; without known results, they are what nothing else takes."""
+        """All that was gathered; without known results, they are the real and complex numbers that nothing else takes."""
         if not self.roots:
             used = {edge for node in self.nodes for edge in node.args}
             ends = [Edge(node.id, nr) for node in self.nodes for nr in range(len(node.outputs))
-                    if node.kind == "operation" and Edge(node.id, nr) not in used]  # fmt: skip
+                    if node.kind == "operation" and Edge(node.id, nr) not in used
+                    and node.outputs[nr].type.dtype.startswith(_GRADIENTS)]  # fmt: skip
             self.roots = [Root(f"result {place}" if len(ends) > 1 else "result", edge.node, edge.nr)
                           for place, edge in enumerate(ends)]  # fmt: skip
         return Graph(tuple(self.nodes), tuple(self.roots))
