@@ -8,8 +8,8 @@ from pathlib import Path
 
 from autograph_cli.cli.options import no_graph
 from autograph_cli.graph import Graph, Node, Step, Trace
-from autograph_cli.graph.facts import bytes_text
-from autograph_cli.graph.kept import kept_tensors, total_bytes
+from autograph_cli.graph.facts import bytes_of, bytes_text
+from autograph_cli.graph.kept import kept_tensors, retained, total_bytes
 from autograph_cli.graph.names import visible
 from autograph_cli.record.store import has_graph
 
@@ -63,10 +63,41 @@ def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
-    lines.append(("memory", f"{bytes_text(kept_bytes(nodes))} kept for backward"))
+    lines += _memory(step, nodes)
     if step.derived:
         lines.append(("derived", visible(step.derived)))
-    return lines
+    return lines + growth(step.double or step.graph)
+
+
+def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
+    """What was held, and for what: activations are the results that nodes keep, not the leaves and inputs."""
+    kept = kept_tensors(Graph(tuple(nodes)))
+    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward")]
+    if step.memory is None:
+        return lines
+    parts = (
+        ("parameters", step.memory.parameters), ("gradients", step.memory.gradients),
+        ("optimizer state", step.memory.optimizer), ("saved activations", total_bytes(retained(step.graph, kept))),
+    )  # fmt: skip
+    return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts))]
+
+
+def growth(graph: Graph) -> list[tuple[str, str]]:
+    """A line for each order, if there are several: its operations, and the bytes that they made and keep."""
+    orders: dict[int, list[Node]] = {}
+    for node in graph:
+        if node.kind == "operation":
+            orders.setdefault(node.order, []).append(node)
+    if len(orders) < 2:
+        return []
+    rows = [("order", "nodes", "made", "kept")]
+    for order in sorted(orders):
+        made = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
+        kept = kept_bytes(orders[order])
+        rows.append((str(order), str(len(orders[order])), bytes_text(made), bytes_text(kept)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [("growth" if number == 0 else "", line) for number, line in enumerate(table)]
 
 
 def _roots(graph: Graph) -> list[str]:

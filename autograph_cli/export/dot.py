@@ -14,6 +14,7 @@ from autograph_cli.export.style import (
     FONT,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     SMALL,
     SUBTITLE,
@@ -72,6 +73,9 @@ def to_dot(
         if tooltips:
             attributes["tooltip"] = _escaped(arrow.tooltip)
         dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
+    drawn = {box.id for box in scene.boxes}
+    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
+    dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
 
 

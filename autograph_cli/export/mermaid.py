@@ -41,6 +41,8 @@ def to_mermaid(scene: Scene) -> str:
     if not scene.bands:
         lines += map(_box, scene.boxes)
     lines += map(_arrow, scene.arrows)
+    drawn = {box.id for box in scene.boxes}
+    lines += [f"  {tail} -.- {head}" for tail, head in scene.links if {tail, head} <= drawn]
     for style in sorted({box.style for box in scene.boxes}):
         lines.append(f"  classDef {style} {_look(style)}")
     return "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ from autograph_cli.export.placed import (
     fill_of,
     ground,
     head,
+    links,
     outline,
     written,
 )
@@ -25,6 +26,7 @@ from autograph_cli.export.style import (
     EDGE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     STYLES,
     TITLE,
@@ -76,6 +78,8 @@ def _draw(page: _Page, placed: Placed) -> None:
         middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
                        lane.bottom - lane.top)  # fmt: skip
         page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
+    for _, start, curve in links(placed):
+        page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         page.arrow(line, dashes(arrow))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):

@@ -10,6 +10,8 @@ from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTIT
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
+BOW = 46.0
+"""How far the curve of a thin line reaches to the side."""
 SPACE = SUBTITLE * 0.42
 """The width of a space that sets code in."""
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -136,6 +138,24 @@ def bars(box: Box, place: Place) -> Iterator[Place]:
                 height = SUBTITLE * _HEIGHTS.index(character) / 8
                 if height:
                     yield Place(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
+
+
+def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
+    """The thin lines between derivatives and what they differentiate: from the side of a box to that of another."""
+    index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
+    for tail, head in placed.scene.links:
+        if tail in index and head in index:
+            a, b = placed.places[index[tail]], placed.places[index[head]]
+            side = 1 if b.x >= a.x else -1
+            apart = abs(b.x - a.x) > (a.width + b.width) / 2
+            start, end = (a.x + side * a.width / 2, a.y), (b.x + (-side if apart else side) * b.width / 2, b.y)
+            bow = BOW * side
+            second = end[0] - bow if apart else end[0] + bow
+            yield (tail, head), start, ((_within(start[0] + bow, placed), a.y), (_within(second, placed), b.y), end)
+
+
+def _within(x: float, placed: Placed) -> float:
+    return min(max(x, 4.0), placed.width - 4.0)
 
 
 def dashes(arrow: Arrow) -> str:

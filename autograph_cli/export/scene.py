@@ -90,6 +90,8 @@ class Scene:
     bands: tuple[Band, ...] = ()
     legend: tuple[tuple[Style, str], ...] = ()
     notes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    """Derivatives and what they differentiate, by box, to be joined by thin lines."""
     data: bool = False
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
 
@@ -141,6 +143,7 @@ class _Builder:
             tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
             tuple((style, words[style]) for style in LEGEND if style in styles),
             self._notes(),
+            self._links(),
             self.data,
         )
 
@@ -153,8 +156,14 @@ class _Builder:
         notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        notes.append("thin: differentiates" if self._links() else "")
         notes.append(kept_words(self.graph, self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
+
+    def _links(self) -> tuple[tuple[str, str], ...]:
+        if "links" not in self.labels.shown:
+            return ()
+        return tuple((f"n{node.id}", f"n{node.parent}") for node in self.graph if node.parent is not None)
 
     def _uses(self) -> list[tuple[int, int, int, int]]:
         """(user, place among its edges, used node, its output), for every edge that is drawn."""

@@ -12,7 +12,7 @@ Style = Literal[
 ]
 
 FONT = "Helvetica"
-INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
+INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
 LEADING = SUBTITLE * 1.2

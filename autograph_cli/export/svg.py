@@ -18,6 +18,7 @@ from autograph_cli.export.placed import (
     fill_of,
     ground,
     head,
+    links,
     outline,
     written,
 )
@@ -29,6 +30,7 @@ from autograph_cli.export.style import (
     EDGE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     STYLES,
     TITLE,
@@ -55,6 +57,11 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     if scene.title:
         parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
     parts += map(_lane, placed.lanes)
+    parts += [
+        f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
+        f'stroke-width="0.6"/>\n'
+        for _, start, curve in links(placed)
+    ]
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
     parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]

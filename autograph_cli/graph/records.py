@@ -206,16 +206,14 @@ pictured_by: Callable[[Graph], str | None] | None = None
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that were held when a step's last backward pass had run; memory that is shared counts once."""
+    """Bytes that were held when a step was over; memory that is shared counts once."""
 
     parameters: int = 0
     """Of the leaves of its graph."""
     gradients: int = 0
     """Of the `.grad` of these."""
     optimizer: int = 0
-    """Of the state of optimizers, as the pass found them."""
-    saved: int = 0
-    """Of what nodes kept for that pass."""
+    """Of the state of optimizers, before they take their step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,7 +352,7 @@ def _nothing(value: Any, place: str) -> None:
 
 _read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
 _read_memory = _record(
-    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count, "saved": _count}
+    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count}
 )
 _read_trace = _record(
     Trace,

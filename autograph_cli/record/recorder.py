@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.graph import Graph, Step, Trace
+from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.measures import Beside, Found, Measures
+from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
@@ -33,6 +35,7 @@ class _Pending:
     derived: str | None = None
     """None: nobody tried, for the step was not named by number."""
     double: Callable[[], Graph] | None = None
+    memory: Memory | None = None
 
 
 class _Patience:
@@ -91,6 +94,8 @@ class Recorder:
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
         self._derived: tuple[Callable[[], Graph] | None, str | None] = None, ""
+        self._optimizers: list[weakref.ref[Any]] = []
+        self._memory: Memory | None = None
         self._settled: names.Settled = set()
         self._rehearsal: Rehearsal | None = None
         self._call: BackwardCall | None = None
@@ -117,6 +122,7 @@ class Recorder:
         if self.measures is not None:
             self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
+        self._optimizers = optimizers_in([scope])
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
         return self.trace()
@@ -130,7 +136,8 @@ class Recorder:
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
                 span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
-                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0])))
+                memory = memory_of(self.tape.leaves.values(), self._optimizers)
+                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0], memory)))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
         return Trace(self.script, tuple(steps), total)
@@ -170,6 +177,7 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
+                self._optimizers = optimizers_in(spaces)
         self.tape.begins(call)
         if self.measures is not None:
             self._watches.append(self.measures.begins(self.tape, call))
@@ -187,6 +195,7 @@ class Recorder:
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             first = self.first
+            self._memory = memory_of(self.tape.leaves.values(), self._optimizers) if self._wanted() else None
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
@@ -259,7 +268,7 @@ class Recorder:
             known = {output for _, output in roots}
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
             span = Span(self.first, tape.count, tape.passes, [*roots, *others], measured)
-            pending = _Pending(self.total, span, self._derived[1], self._derived[0])
+            pending = _Pending(self.total, span, self._derived[1], self._derived[0], self._memory)
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(pending))
             else:
@@ -273,7 +282,7 @@ class Recorder:
         graph = build(self.tape, self.sources, step.span)
         own = any(node.order and node.kind == "operation" for node in graph)
         derived = ("" if own else NOT_CHOSEN) if step.derived is None else step.derived
-        return Step(step.number, graph, derived, step.double and step.double())
+        return Step(step.number, graph, derived, step.double and step.double(), step.memory)
 
     # -- roots and names
 

@@ -60,14 +60,17 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
 
 
 def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], start: int) -> None:
-    """Note which leaves and inputs lie in memory that is kept."""
+    """Note the leaves of these rows, and which leaves and inputs lie in memory that is kept."""
     if start == 0:
         tape.lies.clear()
+        tape.leaves.clear()
     keys = {key_of(output) for row in rows for output in (*row.next, *row.args) if output is not None}
     for row in map(tape.rows.get, sorted(keys)):
         tensor = None if row is None or row.is_operation else row.ref()
         if row is not None and tensor is not None:
-            storage = storages.get(id(_owner(tensor._raw)))
+            if row.cls is not None:
+                tape.leaves[row.number] = row.ref
+            storage = storages.get(id(owner(tensor._raw)))
             if storage is not None:
                 tape.lies[row.number] = storage
 
@@ -134,11 +137,11 @@ def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: i
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
         return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0, None
-    storage = storages.setdefault(id(_owner(raw)), start + len(storages))
+    storage = storages.setdefault(id(owner(raw)), start + len(storages))
     return name, raw.dtype, raw.shape, storage, raw.nbytes, version, output
 
 
-def _owner(raw: Any) -> Any:
+def owner(raw: Any) -> Any:
     """The array whose memory this is."""
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
@@ -173,6 +176,6 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
         for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None:
-                owner = id(_owner(raw))
-                sizes[owner] = max(sizes.get(owner, 0), raw.nbytes)
+                place = id(owner(raw))
+                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
     return sum(sizes.values())

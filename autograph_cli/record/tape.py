@@ -110,6 +110,8 @@ class Tape:
         """The variables of each output, by its row's number and its own, the first one first."""
         self.borrowed: dict[tuple[int, int], list[str]] = {}
         """The variables of what an input is a view of, likewise."""
+        self.leaves: dict[int, weakref.ref[Tensor]] = {}
+        """The leaves that nodes of this step lead to, by their rows' numbers."""
         self.lies: dict[int, int] = {}
         """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
