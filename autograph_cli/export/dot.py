@@ -14,10 +14,12 @@ from autograph_cli.export.style import (
     FONT,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     SMALL,
     SUBTITLE,
     TITLE,
+    is_code,
     node_attributes,
     text_width,
 )
@@ -62,6 +64,8 @@ def to_dot(
             attributes["label"] = label_of(f" {arrow.label} ")
         if arrow.back:
             attributes |= {"style": "dotted", "constraint": "false"}
+        elif arrow.keeps:
+            attributes |= {"style": "dotted"}
         elif arrow.dashed:
             attributes |= {"style": "dashed"}
         elif scene.bands:
@@ -69,6 +73,9 @@ def to_dot(
         if tooltips:
             attributes["tooltip"] = _escaped(arrow.tooltip)
         dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
+    drawn = {box.id for box in scene.boxes}
+    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
+    dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
 
 
@@ -107,12 +114,12 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 
 def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
     """Add a box; `pos` is the middle of one that has a place already."""
-    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
+    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
     if tooltips:
         attributes["tooltip"] = _escaped(box.tooltip)
     if pos:
         attributes["pos"] = pos
-    dot.body.append(statement(box.id, {"label": label_of(box.title, box.subtitle), "id": box.id} | attributes))
+    dot.body.append(statement(box.id, {"label": label_of(box.title, *box.below), "id": box.id} | attributes))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -144,11 +151,15 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def label_of(title: str, subtitle: str = "") -> str:
+def label_of(title: str, *below: str) -> str:
     """The value of a label attribute."""
-    if not subtitle and _PLAIN.fullmatch(title):
+    if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    if subtitle:
-        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(subtitle, quote=True)}</FONT>'
+    left = is_code(below)
+    for number, line in enumerate(below):
+        words = html.escape(line, quote=True).replace("  ", "&#160; ")
+        end = '<BR ALIGN="LEFT"/>' if left and number else "<BR/>"
+        text += f'{end}<FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{words}</FONT>'
+    text += '<BR ALIGN="LEFT"/>' if left else ""
     return f"<{text}>"

@@ -49,7 +49,7 @@ def place(scene: Scene) -> Placed:
 
 def size_of(box: Box) -> tuple[float, float]:
     """Width and height of a box."""
-    return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
+    return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
 
 
 def _widths(scene: Scene, web: Web, sizes: Sequence[tuple[float, float]]) -> list[float]:
@@ -154,10 +154,11 @@ def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...],
         samples.append(Sample(style, words, Place(x + width / 2, y + height / 2, width, tall, style == "leaf")))
         x += width + 8
         far = max(far, x)
+    step = height + 2
     for words in _lines_of(scene.notes, right - EDGE_OF_PAPER):
         width = text_width(words) * EDGE
         if x > EDGE_OF_PAPER and x + width > right:
-            x, y = EDGE_OF_PAPER, y + (height if samples and samples[-1].style else EDGE * 1.5)
+            step, x, y = EDGE * 1.5, EDGE_OF_PAPER, y + step
         samples.append(Sample(None, words, Place(x, y + height / 2, width, height)))
         far, x = max(far, x + width + 8), right
     return tuple(samples), y + height if samples else top - 12, far - 8

@@ -16,6 +16,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "operation": ("[", "]"),
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
+    "saved": ("(", ")"),
     "result": ("(", ")"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
@@ -40,6 +41,8 @@ def to_mermaid(scene: Scene) -> str:
     if not scene.bands:
         lines += map(_box, scene.boxes)
     lines += map(_arrow, scene.arrows)
+    drawn = {box.id for box in scene.boxes}
+    lines += [f"  {tail} -.- {head}" for tail, head in scene.links if {tail, head} <= drawn]
     for style in sorted({box.style for box in scene.boxes}):
         lines.append(f"  classDef {style} {_look(style)}")
     return "\n".join(lines) + "\n"
@@ -48,13 +51,12 @@ def to_mermaid(scene: Scene) -> str:
 def _box(box: Box) -> str:
     opening, closing = _SHAPES[box.style]
     words = _escaped(box.title) or "#160;"
-    if box.subtitle:
-        words += f"<br/>{_escaped(box.subtitle)}"
+    words += "".join(f"<br/>{_escaped(line).replace('  ', '#160; ')}" for line in box.below)
     return f'  {box.id}{opening}"{words}"{closing}:::{box.style}'
 
 
 def _arrow(arrow: Arrow) -> str:
-    line = "-.->" if arrow.dashed or arrow.back else "-->"
+    line = "-.->" if arrow.dashed or arrow.back or arrow.keeps else "-->"
     label = f'|"{_escaped(arrow.label)}"|' if arrow.label else ""
     return f"  {arrow.tail} {line}{label} {arrow.head}"
 

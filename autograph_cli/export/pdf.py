@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.placed import Line, Place, Placed, Point, dashes, fill_of, ground, head, outline
+from autograph_cli.export.placed import (
+    Line,
+    Place,
+    Placed,
+    Point,
+    bars,
+    dashes,
+    fill_of,
+    ground,
+    head,
+    links,
+    outline,
+    written,
+)
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.style import (
     BAND,
@@ -13,10 +26,9 @@ from autograph_cli.export.style import (
     EDGE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
-    SMALL,
     STYLES,
-    SUBTITLE,
     TITLE,
     Style,
     text_width,
@@ -66,6 +78,8 @@ def _draw(page: _Page, placed: Placed) -> None:
         middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
                        lane.bottom - lane.top)  # fmt: skip
         page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
+    for _, start, curve in links(placed):
+        page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         page.arrow(line, dashes(arrow))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
@@ -79,9 +93,10 @@ def _draw(page: _Page, placed: Placed) -> None:
         page.words(lane.band.title, lane.title, BAND, PALE_INK)
     for box, place in zip(scene.boxes, placed.places, strict=True):
         page.shape(box.style, place)
-        size = SMALL if box.small else TITLE
-        page.words(box.title, (place.x, place.y + (-1.0 if box.subtitle else size * 0.35)), size, INK, centred=True)
-        page.words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK, centred=True)
+        for number, (words, at, size) in enumerate(written(box, place)):
+            page.words(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
+        for bar in bars(box, place):
+            page.ground(PALE_INK, bar)
     for sample in placed.samples:
         at = (sample.place.x, sample.place.y + EDGE * 0.35)
         if sample.style:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphviz
 
 from autograph_cli.export.dot import label_of, node_statement, statement
-from autograph_cli.export.placed import Line, Placed, Point, dashes, fill_of, ground, head
+from autograph_cli.export.placed import Line, Placed, Point, dashes, fill_of, ground, head, links
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -13,6 +13,7 @@ from autograph_cli.export.style import (
     FONT,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     TITLE,
     node_attributes,
@@ -57,6 +58,10 @@ class _Writer:
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
                 self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=ground(placed, line.label))
+
+        for (derivative, of), start, curve in links(placed):
+            thin = {"pos": " ".join(map(self.at, (start, *curve))), "dir": "none", "color": LINK, "penwidth": "0.6"}
+            self.dot.body.append(statement(f"{derivative} -> {of}", thin))
 
     def surroundings(self) -> None:
         """The titles and the legend."""

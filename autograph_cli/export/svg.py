@@ -6,7 +6,22 @@ import html
 from collections.abc import Iterable
 from dataclasses import replace
 
-from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, dashes, fill_of, ground, head, outline
+from autograph_cli.export.placed import (
+    Lane,
+    Line,
+    Place,
+    Placed,
+    Point,
+    Sample,
+    bars,
+    dashes,
+    fill_of,
+    ground,
+    head,
+    links,
+    outline,
+    written,
+)
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import (
@@ -15,10 +30,9 @@ from autograph_cli.export.style import (
     EDGE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
-    SMALL,
     STYLES,
-    SUBTITLE,
     TITLE,
     Style,
     text_width,
@@ -43,6 +57,11 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     if scene.title:
         parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
     parts += map(_lane, placed.lanes)
+    parts += [
+        f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
+        f'stroke-width="0.6"/>\n'
+        for _, start, curve in links(placed)
+    ]
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
     parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]
@@ -108,12 +127,17 @@ def _heading(lane: Lane) -> str:
 
 
 def _box(box: Box, place: Place) -> str:
-    size = SMALL if box.small else TITLE
-    below = bool(box.subtitle)
-    lines = _words(box.title, (place.x, place.y + (-1.0 if below else size * 0.35)), size, INK)
-    if below:
-        lines += _words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK)
+    lines = "".join(
+        _words(words, at, size, PALE_INK if number else INK, anchor="start" if number and box.left else "")
+        for number, (words, at, size) in enumerate(written(box, place))
+    )
+    lines += "".join(map(_bar, bars(box, place)))
     return f'<g id="{box.id}" class="{box.style}">{_tooltip(box.tooltip)}{_shape(box.style, place)}\n{lines}</g>\n'
+
+
+def _bar(place: Place) -> str:
+    (x, y), size = outline("operation", place)[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    return f'<rect x="{_number(x)}" y="{_number(y)}" {size} fill="{PALE_INK}"/>\n'
 
 
 def _shape(style: Style, place: Place) -> str:

@@ -2,10 +2,13 @@
 
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
+from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
     Edge,
     Graph,
     Kind,
+    Measured,
+    Memory,
     Node,
     Output,
     Pass,
@@ -15,6 +18,7 @@ from autograph_cli.graph.records import (
     Step,
     TensorType,
     Trace,
+    Values,
 )
 from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
@@ -30,6 +34,8 @@ __all__ = [
     "GraphDiff",
     "GraphError",
     "Kind",
+    "Measured",
+    "Memory",
     "Node",
     "Output",
     "Pass",
@@ -45,6 +51,7 @@ __all__ = [
     "TensorType",
     "Trace",
     "TraceError",
+    "Values",
     "backward",
     "compare",
     "diff",
@@ -52,6 +59,7 @@ __all__ = [
     "forward",
     "from_json",
     "graph_to_json",
+    "open_node",
     "reachable",
     "read_snapshot",
     "results",

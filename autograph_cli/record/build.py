@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.measures import Found
 from autograph_cli.record.saved import records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
@@ -22,6 +23,8 @@ class Span:
     last: int
     passes: list[PassRow] = field(default_factory=list)
     roots: list[tuple[str, Output]] = field(default_factory=list)
+    found: Found | None = None
+    """What was measured in the step, if anything was to be."""
 
 
 def build(tape: Tape, sources: Sources, span: Span) -> Graph:
@@ -43,6 +46,7 @@ class _Builder:
         self.passes = [makers[number] for number in sorted(makers)]
         self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
         self.static = self._static_names()
+        self.storages = self._storages()
 
     def graph(self) -> Graph:
         return Graph(
@@ -63,12 +67,14 @@ class _Builder:
             above = self.tape.rows[row.parent]
             parent = self.ids.get(above.number) if above.order < row.order else None
         kind, name, op = describe(row)
+        types = types_of(row)
         return Node(
             id=self.ids[row.number], kind=kind, name=name, op=op,
-            outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types_of(row))]),
+            outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
             source=self._source(row), saved=records(self.tape.saved.get(row.number, ())),
+            measured=None if self.span.found is None else self.span.found.of(row, len(types)),
         )  # fmt: skip
 
     def _source(self, row: Row) -> Source | None:
@@ -102,6 +108,17 @@ class _Builder:
             for nr, name in enumerate(names)
             if name is not None and (len(names) == 1 or len(names) == len(types_of(row)))
         }
+
+    def _storages(self) -> dict[tuple[int, int], int]:
+        """The memory in which outputs lie that are kept for backward."""
+        found = {}
+        for row in self.rows:
+            for _, dtype, _, storage, _, _, output in self.tape.saved.get(row.number, ()):
+                if dtype is not None and output is not None and key_of(output) in self.tape.rows:
+                    found[self.tape.rows[key_of(output)].number, number_of(output)] = storage
+            if row.number in self.tape.lies:
+                found[row.number, 0] = self.tape.lies[row.number]
+        return found
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

@@ -231,6 +231,9 @@ class Rehearsal:
                 row = row._replace(ref=refs.get(key, row.ref), next=renamed(row.next, keys), args=renamed(row.args, keys))
             rows[keys.get(key, key)] = row
         tape.rows = rows
+        for row in self.rows.values():
+            if row.number in tape.saved:
+                tape.saved[row.number] = tuple([(*kept[:-1], *renamed(kept[-1:], keys)) for kept in tape.saved[row.number]])
         for key, (ref, _) in inputs.items():
             self._hold(ref, key)
         self.entry.roots = renamed(self.entry.roots, keys)
@@ -278,7 +281,7 @@ def _is_plain_row(row: Row, rows: dict[int, Row], tape: Tape) -> bool:
     return (
         row.is_operation and row.made_by is None and row.cls is not CopySlices and all(known)
         and all(key_of(output) in rows or key_of(output) < 0 or _is_leaf(tape, key_of(output)) for output in row.args)
-        and all(is_plain(value) for _, dtype, value, _, _ in tape.saved.get(row.number, ()) if dtype is None)
+        and all(is_plain(value) for _, dtype, value, *_ in tape.saved.get(row.number, ()) if dtype is None)
     )  # fmt: skip
 
 

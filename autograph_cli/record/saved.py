@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.tape import Kept, Tape
-from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed
+from autograph_cli.record.tape import Kept, Output, Row, Tape, key_of
+from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
+from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 
 _PLAIN = (bool, int, float, complex, str)
@@ -31,14 +32,20 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
         if row[0] not in saved:
             node = row[1]()
             if node is not None and node._saved:
-                saved[row[0]] = tuple([_kept(name, item, storages, start) for name, item in _items(node)])
+                versions, outputs = _versions(node), _outputs(tape, row, node)
+                saved[row[0]] = tuple([
+                    _kept(name, item, storages, start, versions.get(place, 0), outputs(place, item))
+                    for name, item, place in _items(node)
+                ])  # fmt: skip
+    _find_leaves(tape, rows, storages, start)
 
 
 def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
     """What was noted, as records of the graph."""
     return tuple([
-        Saved(name, value=_shown(what)) if dtype is None else Saved(name, _type(dtype, what), bytes=size, storage=storage)
-        for name, dtype, what, storage, size in kept
+        Saved(name, value=_shown(what)) if dtype is None
+        else Saved(name, _type(dtype, what), bytes=size, storage=storage, version=version)
+        for name, dtype, what, storage, size, version, _ in kept
     ])  # fmt: skip
 
 
@@ -52,18 +59,58 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
     return tuple(map(_saved_attribute, cls._item_names))
 
 
-def _items(node: Node) -> list[tuple[str, Any]]:
-    """What a node keeps, each under PyTorch's name; of a list, each item."""
+def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], start: int) -> None:
+    """Note the leaves of these rows, and which leaves and inputs lie in memory that is kept."""
+    if start == 0:
+        tape.lies.clear()
+        tape.leaves.clear()
+    keys = {key_of(output) for row in rows for output in (*row.next, *row.args) if output is not None}
+    for row in map(tape.rows.get, sorted(keys)):
+        tensor = None if row is None or row.is_operation else row.ref()
+        if row is not None and tensor is not None:
+            if row.cls is not None:
+                tape.leaves[row.number] = row.ref
+            storage = storages.get(id(owner(tensor._raw)))
+            if storage is not None:
+                tape.lies[row.number] = storage
+
+
+def _versions(node: Node) -> dict[int, int]:
+    """The versions of what a node keeps, by place, if they are not 0."""
+    if isinstance(node, CopySlices):
+        node = node.function()
+    return {} if node._extra is None or node._extra.versions is None else node._extra.versions
+
+
+def _outputs(tape: Tape, row: Row, node: Node) -> Callable[[int, Any], Output | None]:
+    """What tells which output the kept item at a place is."""
+    edges, results = node._item_edges, node._item_results
+
+    def find(place: int, item: Any) -> Output | None:
+        edge = edges[place] if place < len(edges) else None
+        if edge is not None and edge < len(row.next) and row.next[edge] is not None:
+            return row.next[edge]
+        if place < len(results) and results[place] is not None:
+            return (node._seq, results[place]) if results[place] else node._seq  # type: ignore[return-value]
+        return tape.output(item) if isinstance(item, Tensor) else None
+
+    return find
+
+
+def _items(node: Node) -> list[tuple[str, Any, int]]:
+    """What a node keeps, each under PyTorch's name and with its place; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
     found = []
-    for label, item in zip(labels, items, strict=False):
+    for number, (label, item) in enumerate(zip(labels, items, strict=False)):
         if item.__class__ in (tuple, list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
-            found += [(f"{label}[{place}]", part) for place, part in enumerate(item)]
+            found += [(f"{label}[{place}]", part, -1) for place, part in enumerate(item)]
+        elif item.__class__ is SavedList:
+            found += [(f"{label}[{place}]", part, -1) for place, part in enumerate(item._items) if part is not None]
         elif item is not None:
-            found.append((label, item))
+            found.append((label, item, number))
     return found
 
 
@@ -82,7 +129,7 @@ def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int
     """What a node keeps beside tensors, each by its place among all that such a node keeps; None where it keeps nothing."""
     if cls is None or cls._operation is None:
         return []
-    values = {name: value for name, dtype, value, _, _ in kept if dtype is None}
+    values = {name: value for name, dtype, value, *_ in kept if dtype is None}
     tensors = map(cls._operation.is_tensor, cls._item_names)
     return [
         (place, values.get(label))
@@ -90,17 +137,18 @@ def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int
     ]  # fmt: skip
 
 
-def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
+def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int, output: Output | None) -> Kept:
     if is_plain(item):
-        return name, None, item, 0, 0
+        return name, None, item, 0, 0, 0, None
     kind = item.__class__
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
-        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0
-    return name, raw.dtype, raw.shape, storages.setdefault(id(_owner(raw)), start + len(storages)), raw.nbytes
+        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0, None
+    storage = storages.setdefault(id(owner(raw)), start + len(storages))
+    return name, raw.dtype, raw.shape, storage, raw.nbytes, version, output
 
 
-def _owner(raw: Any) -> Any:
+def owner(raw: Any) -> Any:
     """The array whose memory this is."""
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
@@ -132,9 +180,9 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
     """The bytes that these nodes keep for backward; memory that several of them share counts once."""
     sizes: dict[int, int] = {}
     for node in nodes:
-        for _, item in _items(node):
+        for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None:
-                owner = id(_owner(raw))
-                sizes[owner] = max(sizes.get(owner, 0), raw.nbytes)
+                place = id(owner(raw))
+                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
     return sum(sizes.values())

@@ -18,8 +18,9 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
-Kept = tuple[str, Any, Any, int, int]
-"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value."""
+Kept = tuple[str, Any, Any, int, int, int, Output | None]
+"""Something that a node keeps: a name, dtype, shape, storage, bytes, version and the output that it is, if that is known;
+or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
 BATCH = 500
@@ -109,6 +110,10 @@ class Tape:
         """The variables of each output, by its row's number and its own, the first one first."""
         self.borrowed: dict[tuple[int, int], list[str]] = {}
         """The variables of what an input is a view of, likewise."""
+        self.leaves: dict[int, weakref.ref[Tensor]] = {}
+        """The leaves that nodes of this step lead to, by their rows' numbers."""
+        self.lies: dict[int, int] = {}
+        """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.new_leaves = False
@@ -129,6 +134,7 @@ class Tape:
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
         other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
+        other.lies = dict(self.lies)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         return other
 

@@ -6,6 +6,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,12 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found
+    begun = 0 if S.witness is None else time.perf_counter_ns()
     results = compute(op, args)
+    took = 0 if S.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
+    if S.witness is not None:
+        S.witness(op, args, outputs, took)
     edges = edges_of(op, args) if L.records else ()
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -347,11 +348,14 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     for x in args[1:]:
         if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
             check_overlap(target._raw, x._raw)
+    begun = 0 if S.witness is None else time.perf_counter_ns()
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
     write(target, result, apart=op.name not in _SAME_EVERYWHERE)
+    if S.witness is not None:
+        S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         out = make(target._raw)
         out._counter = counter(target)
