@@ -9,10 +9,23 @@ from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from autograph_cli.graph.errors import GraphError, TraceError
-from autograph_cli.graph.records import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
+from autograph_cli.graph.records import (
+    Edge,
+    Graph,
+    ModuleCall,
+    Node,
+    Output,
+    Pass,
+    Root,
+    Saved,
+    Source,
+    Step,
+    TensorType,
+    Trace,
+)
 from autograph_cli.graph.verifier import KINDS, verify
 
-FORMAT, VERSION = "autograph-trace", 1
+FORMAT, VERSION = "autograph-trace", 2
 _HEADER = f'{{"format": "{FORMAT}"'
 _TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:\d{1,18}(?:, \d{1,18})*)?)\](?:@(\S+))?")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -51,13 +64,12 @@ def _step(step: Step) -> str:
 
 
 def _graph(graph: Graph) -> str:
-    return ",\n".join(
-        [
-            _rows("nodes", map(_node, graph.nodes)),
-            _rows("roots", ({"name": root.name, "node": root.node, "nr": root.nr} for root in graph.roots)),
-            _rows("passes", map(_pass, graph.passes)),
-        ]
-    )
+    parts = [
+        _rows("nodes", map(_node, graph.nodes)),
+        _rows("roots", ({"name": root.name, "node": root.node, "nr": root.nr} for root in graph.roots)),
+        _rows("passes", map(_pass, graph.passes)),
+    ]
+    return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
 
 
 def _rows(name: str, rows: Iterable[dict[str, Any]]) -> str:
@@ -83,6 +95,8 @@ def _node(node: Node) -> dict[str, Any]:
         row["module"] = node.module
     if node.saved:
         row["saved"] = [_saved(saved) for saved in node.saved]
+    if node.call is not None:
+        row["call"] = node.call
     return row
 
 
@@ -105,6 +119,13 @@ def _pass(entry: Pass) -> dict[str, Any]:
     if entry.source:
         row["source"] = _source(entry.source)
     return row | {"ran": entry.ran}
+
+
+def _call(call: ModuleCall) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": call.id, "path": call.path, "class": call.cls, "parent": call.parent}
+    if call.turns > 1:
+        row |= {"turn": call.turn, "turns": call.turns}
+    return row | {"parameters": call.parameters}
 
 
 # Reading: a reader takes a value and its place in the text, and gives a record or says what is wrong there.
@@ -223,7 +244,7 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
     return read
 
 
-def _record(cls: type[T], readers: dict[str, Reader[Any]], **renamed: str) -> Reader[T]:
+def _record(cls: type[T], readers: dict[str, Reader[Any]], /, **renamed: str) -> Reader[T]:
     """A reader of one record; `renamed` are fields with another key in the text."""
     key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
     field_of = {key: field for field, key in key_of.items()}
@@ -272,8 +293,22 @@ _read_node = _record(
         "source": _optional(_read_source),
         "module": _text,
         "saved": _list(_read_saved),
+        "call": _optional(_count),
     },
     pass_id="pass",
+)
+_read_call = _record(
+    ModuleCall,
+    {
+        "id": _count,
+        "path": _text,
+        "class": _text,
+        "parent": _optional(_count),
+        "turn": _count,
+        "turns": _count,
+        "parameters": _count,
+    },
+    cls="class",
 )
 _read_graph = _record(
     Graph,
@@ -294,6 +329,7 @@ _read_graph = _record(
                 },
             )
         ),
+        "calls": _list(_read_call),
     },
 )
 _read_trace = _record(

@@ -156,6 +156,7 @@ def take(
                     node.source,
                     node.module,
                     node.saved,
+                    node.call,
                 )
                 for number, node in enumerate(nodes)
             ]
@@ -170,11 +171,12 @@ def take(
             )
             for old, number in passes.items()
         ),
+        calls=graph.calls,
     )
 
 
 def _as_input(node: Node) -> Node:
-    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module)
+    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
 
 
 def _split_inputs(graph: Graph) -> Graph:
@@ -203,4 +205,5 @@ def _split_inputs(graph: Graph) -> Graph:
         ),
         tuple(replace(root, node=places[root.node, root.nr].node) for root in graph.roots),
         graph.passes,
+        graph.calls,
     )

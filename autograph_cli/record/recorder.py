@@ -177,6 +177,14 @@ class Recorder:
             if rehearsal is not None and self._pending is not None:
                 self._rehearsal, self.created = rehearsal, self._expect
 
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run."""
+        self.tape.enters(module, given)
+
+    def leaves(self, module: Any) -> None:
+        """A module has run."""
+        self.tape.leaves(module)
+
     # -- steps that go as the one before
 
     def _may_rehearse(self) -> bool:
