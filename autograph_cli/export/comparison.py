@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.labels import short
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import png
 from autograph_cli.export.rendering import LARGEST, render
-from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title, short
+from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title
 from autograph_cli.export.style import INK, TITLE, Style
 from autograph_cli.export.svg import FONTS, to_svg
 from autograph_cli.graph import Edge, Graph, GraphDiff, Node
@@ -128,7 +129,7 @@ class _Union:
         lines = list(self._changes(number)) if number in self.was else []
         subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
         return Box(
-            f"n{number}", self.style.get(number, own), short(title), short(subtitle), self._tooltip(node),
+            f"n{number}", self.style.get(number, own), short(title), short(subtitle), (), self._tooltip(node),
             2 * node.order,
         )  # fmt: skip
 

@@ -107,12 +107,12 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 
 def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
     """Add a box; `pos` is the middle of one that has a place already."""
-    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
+    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
     if tooltips:
         attributes["tooltip"] = _escaped(box.tooltip)
     if pos:
         attributes["pos"] = pos
-    dot.body.append(statement(box.id, {"label": label_of(box.title, box.subtitle), "id": box.id} | attributes))
+    dot.body.append(statement(box.id, {"label": label_of(box.title, *box.below), "id": box.id} | attributes))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -144,11 +144,11 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def label_of(title: str, subtitle: str = "") -> str:
+def label_of(title: str, *below: str) -> str:
     """The value of a label attribute."""
-    if not subtitle and _PLAIN.fullmatch(title):
+    if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    if subtitle:
-        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(subtitle, quote=True)}</FONT>'
+    for line in below:
+        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(line, quote=True)}</FONT>'
     return f"<{text}>"

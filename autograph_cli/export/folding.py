@@ -99,7 +99,8 @@ def _folded(members: list[Box]) -> Box:
     if len(members) > TOLD:
         lines.append(f"… and {len(members) - TOLD:,} more")
     first = members[0]
-    return replace(first, title=" → ".join(shown), subtitle=f"{len(members):,} operations", tooltip="\n".join(lines))
+    told = f"{len(members):,} operations"
+    return replace(first, title=" → ".join(shown), subtitle=told, lines=(), tooltip="\n".join(lines))
 
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:

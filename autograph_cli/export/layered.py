@@ -49,7 +49,7 @@ def place(scene: Scene) -> Placed:
 
 def size_of(box: Box) -> tuple[float, float]:
     """Width and height of a box."""
-    return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE)
+    return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
 
 
 def _widths(scene: Scene, web: Web, sizes: Sequence[tuple[float, float]]) -> list[float]:

@@ -48,8 +48,7 @@ def to_mermaid(scene: Scene) -> str:
 def _box(box: Box) -> str:
     opening, closing = _SHAPES[box.style]
     words = _escaped(box.title) or "#160;"
-    if box.subtitle:
-        words += f"<br/>{_escaped(box.subtitle)}"
+    words += "".join(f"<br/>{_escaped(line)}" for line in box.below)
     return f'  {box.id}{opening}"{words}"{closing}:::{box.style}'
 
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.placed import Line, Place, Placed, Point, dashes, fill_of, ground, head, outline
+from autograph_cli.export.placed import (
+    Line,
+    Place,
+    Placed,
+    Point,
+    bars,
+    dashes,
+    fill_of,
+    ground,
+    head,
+    outline,
+    written,
+)
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.style import (
     BAND,
@@ -14,9 +26,7 @@ from autograph_cli.export.style import (
     INK,
     LINE,
     PALE_INK,
-    SMALL,
     STYLES,
-    SUBTITLE,
     TITLE,
     Style,
     text_width,
@@ -79,9 +89,10 @@ def _draw(page: _Page, placed: Placed) -> None:
         page.words(lane.band.title, lane.title, BAND, PALE_INK)
     for box, place in zip(scene.boxes, placed.places, strict=True):
         page.shape(box.style, place)
-        size = SMALL if box.small else TITLE
-        page.words(box.title, (place.x, place.y + (-1.0 if box.subtitle else size * 0.35)), size, INK, centred=True)
-        page.words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK, centred=True)
+        for number, (words, at, size) in enumerate(written(box, place)):
+            page.words(words, at, size, PALE_INK if number else INK, centred=True)
+        for bar in bars(box, place):
+            page.ground(PALE_INK, bar)
     for sample in placed.samples:
         at = (sample.place.x, sample.place.y + EDGE * 0.35)
         if sample.style:

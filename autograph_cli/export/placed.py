@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph_cli.export.scene import Arrow, Band, Scene
-from autograph_cli.export.style import BANDS, SLANT, Style
+from autograph_cli.export.scene import Arrow, Band, Box, Scene
+from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTITLE, TITLE, Style, is_bars
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
+_HEIGHTS = " ▁▂▃▄▅▆▇█"
+"""Bars from the lowest to the highest, in eighths of a line."""
 
 Point = tuple[float, float]
 Stroke = tuple[Point, ...]
@@ -98,6 +100,33 @@ def outline(style: Style, place: Place) -> tuple[Point, ...]:
     top, bottom = place.y - place.height / 2, place.y + place.height / 2
     lean = SLANT if style == "input" else 0.0
     return (left + lean, top), (right, top), (right - lean, bottom), (left, bottom)
+
+
+def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
+    """The lines of text on a box, each with the middle of its base line and its font size; rows of bars left out."""
+    below, size = box.below, SMALL if box.small else TITLE
+    if not below:
+        yield box.title, (place.x, place.y + size * 0.35), size
+        return
+    up = LEADING * (len(below) - 1) / 2
+    yield box.title, (place.x, place.y - 1.0 - up), size
+    for number, line in enumerate(below):
+        if not is_bars(line):
+            yield line, (place.x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
+
+
+def bars(box: Box, place: Place) -> Iterator[Place]:
+    """The bars that are drawn on a box."""
+    below = box.below
+    up = LEADING * (len(below) - 1) / 2
+    for number, line in enumerate(below):
+        if is_bars(line):
+            base = place.y + SUBTITLE * 1.3 - up + LEADING * number
+            left = place.x - len(line) * BAR / 2
+            for column, character in enumerate(line):
+                height = SUBTITLE * _HEIGHTS.index(character) / 8
+                if height:
+                    yield Place(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
 
 
 def dashes(arrow: Arrow) -> str:

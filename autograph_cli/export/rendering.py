@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from autograph_cli.export.dot import to_dot
@@ -19,6 +19,7 @@ from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
+from autograph_cli.graph.facts import USUAL, check_recorded
 
 LARGEST = 20_000
 """Boxes up to which a picture is drawn at all."""
@@ -34,12 +35,13 @@ class Job:
     engine: str | None
     max_nodes: int | None = None
     roll: bool | None = None
+    shown: Collection[str] = USUAL
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.view == "forward")
+        scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown)
         many = limit is not None and len(scene.boxes) > limit
         if many if self.roll is None else self.roll:
             scene = roll(scene, self.graph)
@@ -100,7 +102,9 @@ FORMATS: dict[str, Format] = {
     "graphml": Format(
         ".graphml", "application/graphml+xml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()
     ),
-    "text": Format(".txt", "text/plain", lambda job: job.graph.to_text().encode(errors="backslashreplace")),
+    "text": Format(
+        ".txt", "text/plain", lambda job: job.graph.to_text(shown=job.shown).encode(errors="backslashreplace")
+    ),
     "json": Format(".json", "application/json", lambda job: job.graph.to_json().encode()),
 }
 
@@ -117,13 +121,16 @@ def render(
     roll: bool | None = None,
     engine: str | None = None,
     title: str = "",
+    shown: Collection[str] = USUAL,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
     `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
-    is not enough, its chains folded; `roll` says whether to roll loops in any case, or never.
-    Raises `GraphError` for an unknown name, and `ExportError` for all that stands in the way of a picture.
+    is not enough, its chains folded; `roll` says whether to roll loops in any case, or never. `shown` are the facts
+    that stand on the nodes (`graph.facts.WORDS`).
+    Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands in
+    the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
@@ -136,11 +143,12 @@ def render(
     if engine is not None:
         find_engine(engine)
     graph = _graph_of(source, view)
-    shown = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    cut = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    check_recorded(graph, shown, title or "FILE.py")
     if part:
-        whole, shown = len(shown), part.of(shown)
-        title = f"{title} · {part.words()} ({len(shown)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(shown, view, title, engine, max_nodes, roll))
+        whole, cut = len(cut), part.of(cut)
+        title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style
-from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.slices import CUT
-from autograph_cli.graph.text import saved_text
+from autograph_cli.graph import Graph, Node
+from autograph_cli.graph.facts import USUAL
+from autograph_cli.graph.names import visible
 
 LEGEND: dict[Style, str] = {
     "result": "result",
@@ -20,7 +20,6 @@ LEGEND: dict[Style, str] = {
     "input": "input, no gradient",
     "cut": "left out from here",
 }
-LONGEST_LABEL = 44
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
@@ -33,9 +32,16 @@ class Box:
     style: Style
     title: str
     subtitle: str = ""
+    lines: tuple[str, ...] = ()
+    """What stands below the subtitle, a line each."""
     tooltip: str = ""
     band: int = 0
     small: bool = False
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The lines below the title."""
+        return tuple(line for line in (self.subtitle, *self.lines) if line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +85,25 @@ class Scene:
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
 
 
-def build(graph: Graph, title: str, *, data: bool) -> Scene:
-    """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`."""
-    return _Builder(graph, data).scene(title)
+def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
+    """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
-
-def short(text: str, limit: int = LONGEST_LABEL) -> str:
-    """The text on one line, its middle left out where it is too long for a label."""
-    text = visible(text)
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit // 2]}…{text[len(text) - limit + limit // 2 + 1 :]}"
+    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`).
+    """
+    return _Builder(graph, data, shown).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool) -> None:
+    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL) -> None:
         self.graph, self.data = graph, data
-        self.names = output_names(graph)
-        types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
-        self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
             if graph.nodes[root.node].kind == "operation":
                 self.rooted.setdefault((root.node, root.nr), []).append(root.name)
         self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
         self.uses = self._uses()
-        self.several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
-        """Nodes of which more than the first output is used, so that arrows tell which."""
+        several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
+        self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
         self.repeated = self._repeated()
         self.boxes: list[Box] = []
@@ -118,7 +116,7 @@ class _Builder:
             for nr in range(len(node.outputs)):
                 if (node.id, nr) in self.rooted:
                     self._pill(node, nr)
-        tips = {number: self._tooltip(self.graph.nodes[number]) for number in self.repeated}
+        tips = {number: self.labels.tooltip(self.graph.nodes[number]) for number in self.repeated}
         for node in self.graph:
             self._edges(node, tips)
         bands = sorted({box.band for box in self.boxes})
@@ -137,7 +135,7 @@ class _Builder:
     def _notes(self) -> tuple[str, ...]:
         if not self.arrows:
             return ()
-        dtype, device = self.common
+        dtype, device = self.labels.common
         where = "" if device == "cpu" else f" on {visible(device)}"
         notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
         notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
@@ -184,33 +182,16 @@ class _Builder:
         return repeated
 
     def _box(self, node: Node) -> Box:
-        own = [name for output in node.outputs for name in output.names]
-        tooltip = self._tooltip(node)
-        key = f"n{node.id}"
-        if node.kind != "operation":
-            title = short(own[0] if own else self.names[node.id][0])
-            subtitle = "" if self.data or node.kind == "input" else short(node.name)
-            return Box(key, node.kind, title, subtitle, tooltip, self.band[node.id])
-        named = {name for nr in range(len(node.outputs)) for name in self.rooted.get((node.id, nr), ())}
-        parts = [name for name in dict.fromkeys(own) if name not in named]
-        subtitle = short(", ".join(parts))
-        if node.parent is not None:
-            parent = self.graph.nodes[node.parent]
-            of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
-            subtitle = short(f"{of} · {subtitle}" if subtitle else of)
-        title = node.op or node.name if self.data else node.name
-        style: Style = "cut" if node.op == CUT else "derivative" if node.order else "operation"
-        if style == "cut":
-            title = f"{CUT} {node.name}" if not self.data or not subtitle else CUT
-        return Box(key, style, short(title), subtitle, tooltip, self.band[node.id])
+        label = self.labels.of(node, self.rooted)
+        return Box(f"n{node.id}", *label, self.band[node.id])
 
     def _pill(self, node: Node, nr: int) -> None:
         key = self.pills[node.id, nr]
         names = ", ".join(self.rooted[node.id, nr])
         tooltip = f"{visible(names)}: {node.outputs[nr].type}"
-        self.boxes.append(Box(key, "result", short(names), "", tooltip, self.band[node.id]))
+        self.boxes.append(Box(key, "result", short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
-        self.arrows.append(Arrow(tail, head, self._type(node, nr), False, tooltip))
+        self.arrows.append(Arrow(tail, head, self.labels.type(node, nr), False, tooltip))
 
     def _edges(self, node: Node, tips: dict[int, str]) -> None:
         for place, edge in enumerate(node.args if self.data else node.next):
@@ -221,41 +202,17 @@ class _Builder:
             dashed = used.order != node.order
             if used.id in self.repeated:
                 far = f"t{node.id}_{place}"
-                title = short(used.outputs[0].names[0] if used.outputs[0].names else self.names[used.id][0])
+                title = short(used.outputs[0].names[0] if used.outputs[0].names else self.labels.names[used.id][0])
                 kind: Style = "leaf" if used.kind == "leaf" else "input"
-                self.boxes.append(Box(far, kind, title, "", tips[used.id], self.band[node.id], True))
+                self.boxes.append(Box(far, kind, title, "", (), tips[used.id], self.band[node.id], True))
                 dashed = False
-            label = self._type(used, edge.nr)
-            tooltip = f"{self.names[used.id][edge.nr]}: {used.outputs[edge.nr].type}"
+            label = self.labels.type(used, edge.nr)
+            tooltip = f"{self.labels.names[used.id][edge.nr]}: {used.outputs[edge.nr].type}"
             if not self.data:
                 self.arrows.append(Arrow(f"n{node.id}", far, label, dashed, f"gradient of {tooltip}"))
                 continue
             pill = self.pills.get((used.id, edge.nr))
             self.arrows.append(Arrow(pill or far, f"n{node.id}", label, dashed, tooltip))
-
-    def _type(self, node: Node, nr: int) -> str:
-        type_: TensorType = node.outputs[nr].type
-        shape = f"[{', '.join(map(str, type_.shape))}]"
-        if (type_.dtype, type_.device) == self.common:
-            text = shape if type_.shape else ""
-        else:
-            text = visible(str(type_))
-        return f"#{nr} {text}".rstrip() if node.id in self.several else text
-
-    def _tooltip(self, node: Node) -> str:
-        lines = [f"%{node.id} {node.name}"]
-        lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
-        if node.source:
-            code = f"  {node.source.text.strip()}" if node.source.text else ""
-            lines.append(f"{node.source.file}:{node.source.line}{code}")
-        if node.module:
-            lines.append(f"in {node.module}")
-        if node.parent is not None:
-            lines.append(f"made by the backward of {self.names[node.parent][0]} ({self.graph.nodes[node.parent].name})")
-        if node.pass_id is not None:
-            lines.append(f"order {node.order}, pass {node.pass_id}")
-        lines += [f"saved {saved_text(saved)}" for saved in node.saved]
-        return "\n".join(map(visible, lines))
 
 
 def band_title(number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Literal
 
@@ -11,6 +12,11 @@ FONT = "Helvetica"
 INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
+LEADING = SUBTITLE * 1.2
+"""From one line below a title to the next."""
+BARS = frozenset(" ▁▂▃▄▅▆▇█")
+BAR = 4.5
+"""The width of a bar."""
 
 # Fills differ in lightness; border colours are from a palette made for colour-blind eyes.
 STYLES: dict[Style, dict[str, str]] = {
@@ -40,21 +46,50 @@ def text_width(text: str) -> float:
     return sum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
 
 
+def line_width(line: str) -> float:
+    """The points that a line below a title takes."""
+    return len(line) * BAR if is_bars(line) else text_width(line) * SUBTITLE
+
+
+def is_bars(line: str) -> bool:
+    """Whether a line is a row of bars, which is drawn, not written."""
+    return bool(line) and BARS.issuperset(line)
+
+
 @lru_cache(4096)
-def box_size(style: Style, title: str, subtitle: str = "", size: float = TITLE) -> tuple[float, float]:
-    """Width and height in points of a node that these two lines fit in."""
-    line = max(text_width(title) * size, text_width(subtitle) * SUBTITLE)
-    width, height = line + size, size * 1.9 + (SUBTITLE * 1.2 if subtitle else 0)
-    if style == "leaf":
-        width, height = line * 1.12 + size * 1.4, height * 1.12
+def box_size(
+    style: Style, title: str, subtitle: str = "", size: float = TITLE, lines: tuple[str, ...] = ()
+) -> tuple[float, float]:
+    """Width and height in points of a node that its title and all lines below it fit in."""
+    below = [line for line in (subtitle, *lines) if line]
+    widths = [text_width(title) * size, *map(line_width, below)]
+    width, height = max(widths) + size, size * 1.9 + LEADING * len(below)
+    if style == "leaf" and len(below) > 1:
+        width, height = _round_size(widths, size)
+    elif style == "leaf":
+        width, height = max(widths) * 1.12 + size * 1.4, height * 1.12
     elif style == "input":
         width += SLANT * 1.5
     return max(width, size * 2.6), height
 
 
-def node_attributes(style: Style, title: str, subtitle: str = "", size: float = TITLE) -> dict[str, str]:
+def _round_size(widths: list[float], size: float) -> tuple[float, float]:
+    """Width and height of an ellipse around a title and lines below it that are so wide."""
+    inner = size * 1.1 + LEADING * (len(widths) - 1)
+    height, top = inner * 1.3, -inner / 2
+    width = 0.0
+    for number, line in enumerate(widths):
+        bottom = top + (LEADING if number else size * 1.1)
+        outermost = min(0.96, max(-top, bottom) / (height / 2))
+        width, top = max(width, line / math.sqrt(1 - outermost**2)), bottom
+    return width + size * 0.8, height
+
+
+def node_attributes(
+    style: Style, title: str, subtitle: str = "", size: float = TITLE, lines: tuple[str, ...] = ()
+) -> dict[str, str]:
     """The DOT attributes of such a node; sizes are ours, for no layout program knows the widths of all scripts."""
-    width, height = box_size(style, title, subtitle, size)
+    width, height = box_size(style, title, subtitle, size, lines)
     attributes = STYLES[style] | {"width": f"{width / 72:.3f}", "height": f"{height / 72:.3f}", "fixedsize": "true"}
     if size != TITLE:
         attributes["fontsize"] = f"{size:g}"

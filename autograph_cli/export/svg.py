@@ -6,7 +6,21 @@ import html
 from collections.abc import Iterable
 from dataclasses import replace
 
-from autograph_cli.export.placed import Lane, Line, Place, Placed, Point, Sample, dashes, fill_of, ground, head, outline
+from autograph_cli.export.placed import (
+    Lane,
+    Line,
+    Place,
+    Placed,
+    Point,
+    Sample,
+    bars,
+    dashes,
+    fill_of,
+    ground,
+    head,
+    outline,
+    written,
+)
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import (
@@ -16,9 +30,7 @@ from autograph_cli.export.style import (
     INK,
     LINE,
     PALE_INK,
-    SMALL,
     STYLES,
-    SUBTITLE,
     TITLE,
     Style,
     text_width,
@@ -108,12 +120,17 @@ def _heading(lane: Lane) -> str:
 
 
 def _box(box: Box, place: Place) -> str:
-    size = SMALL if box.small else TITLE
-    below = bool(box.subtitle)
-    lines = _words(box.title, (place.x, place.y + (-1.0 if below else size * 0.35)), size, INK)
-    if below:
-        lines += _words(box.subtitle, (place.x, place.y + SUBTITLE * 1.15), SUBTITLE, PALE_INK)
+    lines = "".join(
+        _words(words, at, size, INK if number == 0 else PALE_INK)
+        for number, (words, at, size) in enumerate(written(box, place))
+    )
+    lines += "".join(map(_bar, bars(box, place)))
     return f'<g id="{box.id}" class="{box.style}">{_tooltip(box.tooltip)}{_shape(box.style, place)}\n{lines}</g>\n'
+
+
+def _bar(place: Place) -> str:
+    (x, y), size = outline("operation", place)[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    return f'<rect x="{_number(x)}" y="{_number(y)}" {size} fill="{PALE_INK}"/>\n'
 
 
 def _shape(style: Style, place: Place) -> str:

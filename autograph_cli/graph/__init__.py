@@ -6,6 +6,8 @@ from autograph_cli.graph.records import (
     Edge,
     Graph,
     Kind,
+    Measured,
+    Memory,
     ModuleCall,
     Node,
     Output,
@@ -16,6 +18,7 @@ from autograph_cli.graph.records import (
     Step,
     TensorType,
     Trace,
+    Values,
 )
 from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
@@ -31,6 +34,8 @@ __all__ = [
     "GraphDiff",
     "GraphError",
     "Kind",
+    "Measured",
+    "Memory",
     "ModuleCall",
     "Node",
     "Output",
@@ -47,6 +52,7 @@ __all__ = [
     "TensorType",
     "Trace",
     "TraceError",
+    "Values",
     "backward",
     "compare",
     "diff",

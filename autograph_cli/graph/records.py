@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -53,6 +53,8 @@ class Saved:
     bytes: int = 0
     storage: int | None = None
     """Equal numbers share memory; numbered in order of first use."""
+    version: int = 0
+    """How often that memory had been changed in place when it was saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,43 @@ class Output:
 
     type: TensorType
     names: tuple[str, ...] = ()
+    storage: int | None = None
+    """The memory that it lies in, if nodes keep that for backward: the number that their `saved` has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The numbers of a tensor as text of four digits: all of them if they are few, else what sums them up."""
+
+    whole: tuple[str, ...] = ()
+    """All of them, a line for each row of a matrix; else empty."""
+    low: str = ""
+    mean: str = ""
+    high: str = ""
+    """Of those that are no NaN."""
+    count: int = 0
+    zeros: int = 0
+    nans: int = 0
+    bins: tuple[int, ...] = ()
+    """How many lie in each of 16 equal parts from the lowest to the highest finite one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is recorded of a node on request."""
+
+    values: tuple[Values | None, ...] = ()
+    """Of its outputs."""
+    gradients: tuple[Values | None, ...] = ()
+    """What its backward was given, in the first pass that ran it."""
+    time: int | None = None
+    """Nanoseconds that its operation took."""
+    backward_time: int | None = None
+    """Nanoseconds that its backward took, in all passes of the step."""
+    formula: tuple[str, ...] = ()
+    """Its derivatives as the table of operations has them, `self: grad * other`; or the lines of a custom backward."""
+    inside: Graph | None = None
+    """What its backward ran, in the first pass that ran it: inputs are what it was given, roots what it returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +128,7 @@ class Node:
     module: str = ""
     """The path of the module that it ran in, of a leaf or an input of the module that it belongs to."""
     saved: tuple[Saved, ...] = ()
+    measured: Measured | None = None
     call: int | None = None
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
 
@@ -159,11 +199,11 @@ class Graph:
 
         verify(self)
 
-    def to_text(self, *, details: bool = False) -> str:
-        """The graph as reviewable text, one node a line."""
+    def to_text(self, *, details: bool = False, shown: Collection[str] = ()) -> str:
+        """The graph as reviewable text, one node a line, and facts of each below it."""
         from autograph_cli.graph.text import to_text
 
-        return to_text(self, details=details)
+        return to_text(self, details=details, shown=shown)
 
     def diff(self, other: Graph) -> GraphDiff:
         """How `other` differs from this graph, matched by structure; true if it does."""
@@ -187,6 +227,20 @@ pictured_by: Callable[[Graph], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that were held when a step's last backward pass had run; memory that is shared counts once."""
+
+    parameters: int = 0
+    """Of the leaves of its graph."""
+    gradients: int = 0
+    """Of the `.grad` of these."""
+    optimizer: int = 0
+    """Of the state of optimizers, as the pass found them."""
+    saved: int = 0
+    """Of what nodes kept for that pass."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """Everything up to and including a backward pass that frees its graph."""
 
@@ -196,6 +250,7 @@ class Step:
     """How `double` was made, or why not; empty when the script differentiated its derivatives itself."""
     double: Graph | None = None
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.names import output_names, quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
 
 Names = Sequence[tuple[str, ...]]
 
 
-def to_text(graph: Graph, *, details: bool = False) -> str:
+def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ()) -> str:
     """Write the graph, one node a line, in sections by order, then its roots and its backward passes.
 
-    `details` adds what changes more often than the graph does: source lines, modules and saved values.
+    `details` adds what changes more often than the graph does: source lines, modules and saved values; `shown` are
+    facts (`facts.FACTS`) that stand below each node, behind `#`.
 
     >>> from autograph_cli.graph.records import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
@@ -26,7 +28,9 @@ def to_text(graph: Graph, *, details: bool = False) -> str:
     orders: dict[int, list[str]] = {}
     for node in graph.nodes:
         line = _line(node, names)
-        orders.setdefault(node.order, []).append(line + _details(node) if details else line)
+        lines = orders.setdefault(node.order, [])
+        lines.append(line + _details(node) if details else line)
+        lines += [f"      # {fact}" for fact in facts_of(node, shown)]
     lines = [_summary(graph)]
     for order in sorted(orders):
         lines += [f"order {order}", *orders[order]]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any, TypeVar
 
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
     Edge,
     Graph,
+    Measured,
+    Memory,
     ModuleCall,
     Node,
     Output,
@@ -22,6 +24,7 @@ from autograph_cli.graph.records import (
     Step,
     TensorType,
     Trace,
+    Values,
 )
 from autograph_cli.graph.verifier import KINDS, verify
 
@@ -60,13 +63,14 @@ def _escaped(text: str) -> str:
 def _step(step: Step) -> str:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
     double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
-    return f'{{"number": {step.number}{derived}, "graph": {{{_graph(step.graph)}}}{double}}}'
+    memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
+    return f'{{"number": {step.number}{derived}{memory}, "graph": {{{_graph(step.graph)}}}{double}}}'
 
 
 def _graph(graph: Graph) -> str:
     parts = [
         _rows("nodes", map(_node, graph.nodes)),
-        _rows("roots", ({"name": root.name, "node": root.node, "nr": root.nr} for root in graph.roots)),
+        _rows("roots", map(_root, graph.roots)),
         _rows("passes", map(_pass, graph.passes)),
     ]
     return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
@@ -77,12 +81,13 @@ def _rows(name: str, rows: Iterable[dict[str, Any]]) -> str:
     return f'"{name}": [\n  {lines}\n]' if lines else f'"{name}": []'
 
 
+def _root(root: Root) -> dict[str, Any]:
+    return {"name": root.name, "node": root.node, "nr": root.nr}
+
+
 def _node(node: Node) -> dict[str, Any]:
     row: dict[str, Any] = {"id": node.id, "kind": node.kind, "name": node.name, "op": node.op}
-    row["outputs"] = [
-        {"type": str(output.type), "names": output.names} if output.names else {"type": str(output.type)}
-        for output in node.outputs
-    ]
+    row["outputs"] = [_output(output) for output in node.outputs]
     if node.next:
         row["next"] = [None if edge is None else (edge.node, edge.nr) for edge in node.next]
     if node.args:
@@ -95,9 +100,40 @@ def _node(node: Node) -> dict[str, Any]:
         row["module"] = node.module
     if node.saved:
         row["saved"] = [_saved(saved) for saved in node.saved]
+    if node.measured:
+        row["measured"] = _measured(node.measured)
     if node.call is not None:
         row["call"] = node.call
     return row
+
+
+def _output(output: Output) -> dict[str, Any]:
+    row: dict[str, Any] = {"type": str(output.type)}
+    if output.names:
+        row["names"] = output.names
+    if output.storage is not None:
+        row["storage"] = output.storage
+    return row
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    row = _filled(measured)
+    for key in ("values", "gradients"):
+        if key in row:
+            row[key] = [None if values is None else _filled(values) for values in row[key]]
+    if measured.inside is not None:
+        row["inside"] = {
+            "nodes": [_node(node) for node in measured.inside.nodes],
+            "roots": [_root(root) for root in measured.inside.roots],
+            "passes": [_pass(entry) for entry in measured.inside.passes],
+        }
+    return row
+
+
+def _filled(record: Measured | Values) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    pairs = ((field, getattr(record, field.name)) for field in fields(record))
+    return {field.name: value for field, value in pairs if value != field.default}
 
 
 def _source(source: Source) -> dict[str, Any]:
@@ -110,7 +146,8 @@ def _saved(saved: Saved) -> dict[str, Any]:
     if saved.type is None:
         return row | {"value": saved.value}
     row |= {"type": str(saved.type), "bytes": saved.bytes}
-    return row if saved.storage is None else row | {"storage": saved.storage}
+    row |= {} if saved.storage is None else {"storage": saved.storage}
+    return row | {"version": saved.version} if saved.version else row
 
 
 def _pass(entry: Pass) -> dict[str, Any]:
@@ -275,62 +312,67 @@ _read_saved = _record(
         "value": _text,
         "bytes": _count,
         "storage": _optional(_count),
+        "version": _count,
     },
 )
-_read_node = _record(
-    Node,
+_read_output = _record(Output, {"type": _type, "names": _list(_text), "storage": _optional(_count)})
+_read_values = _record(
+    Values,
     {
-        "id": _count,
-        "kind": _kind,
-        "name": _text,
-        "op": _text,
-        "outputs": _list(_record(Output, {"type": _type, "names": _list(_text)})),
-        "next": _list(_optional(_edge)),
-        "args": _list(_edge),
-        "order": _count,
-        "parent": _optional(_count),
-        "pass": _optional(_count),
-        "source": _optional(_read_source),
-        "module": _text,
-        "saved": _list(_read_saved),
-        "call": _optional(_count),
+        "whole": _list(_text), "low": _text, "mean": _text, "high": _text, "count": _count, "zeros": _count,
+        "nans": _count, "bins": _list(_count),
     },
-    pass_id="pass",
-)
+)  # fmt: skip
+
+
 _read_call = _record(
     ModuleCall,
     {
-        "id": _count,
-        "path": _text,
-        "class": _text,
-        "parent": _optional(_count),
-        "turn": _count,
-        "turns": _count,
+        "id": _count, "path": _text, "class": _text, "parent": _optional(_count), "turn": _count, "turns": _count,
         "parameters": _count,
     },
     cls="class",
-)
-_read_graph = _record(
-    Graph,
-    {
-        "nodes": _list(_read_node),
-        "roots": _list(_record(Root, {"name": _text, "node": _count, "nr": _count})),
-        "passes": _list(
-            _record(
-                Pass,
-                {
-                    "id": _count,
-                    "call": _text,
-                    "order": _count,
-                    "create_graph": _flag,
-                    "roots": _list(_edge),
-                    "source": _optional(_read_source),
-                    "ran": _list(_count),
-                },
-            )
-        ),
-        "calls": _list(_read_call),
-    },
+)  # fmt: skip
+
+
+def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
+    """A reader of graphs; `inside` reads what ran inside of their nodes."""
+    measured = _record(
+        Measured,
+        {
+            "values": _list(_optional(_read_values)), "gradients": _list(_optional(_read_values)),
+            "time": _optional(_count), "backward_time": _optional(_count), "formula": _list(_text), "inside": inside,
+        },
+    )  # fmt: skip
+    node = _record(
+        Node,
+        {
+            "id": _count, "kind": _kind, "name": _text, "op": _text, "outputs": _list(_read_output),
+            "next": _list(_optional(_edge)), "args": _list(_edge), "order": _count, "parent": _optional(_count),
+            "pass": _optional(_count), "source": _optional(_read_source), "module": _text,
+            "saved": _list(_read_saved), "measured": _optional(measured), "call": _optional(_count),
+        },
+        pass_id="pass",
+    )  # fmt: skip
+    entry = _record(
+        Pass,
+        {
+            "id": _count, "call": _text, "order": _count, "create_graph": _flag, "roots": _list(_edge),
+            "source": _optional(_read_source), "ran": _list(_count),
+        },
+    )  # fmt: skip
+    root = _record(Root, {"name": _text, "node": _count, "nr": _count})
+    calls = _list(_read_call)
+    return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
+
+
+def _nothing(value: Any, place: str) -> None:
+    _need(value is None, value, place, "null")
+
+
+_read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
+_read_memory = _record(
+    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count, "saved": _count}
 )
 _read_trace = _record(
     Trace,
@@ -340,7 +382,13 @@ _read_trace = _record(
         "total_steps": _count,
         "failure": _text,
         "steps": _list(
-            _record(Step, {"number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph)})
+            _record(
+                Step,
+                {
+                    "number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph),
+                    "memory": _optional(_read_memory),
+                },
+            )
         ),
     },
 )

@@ -23,6 +23,8 @@ def verify(graph: Graph) -> None:
         _check_kind(node)
         _check_edges(graph, node)
         _check_origin(graph, node)
+        if node.measured and node.measured.inside:
+            verify(node.measured.inside)
     for index, entry in enumerate(graph.passes):
         _check_pass(graph, index, entry)
     _check_calls(graph)

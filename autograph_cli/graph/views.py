@@ -156,6 +156,7 @@ def take(
                     node.source,
                     node.module,
                     node.saved,
+                    node.measured,
                     node.call,
                 )
                 for number, node in enumerate(nodes)

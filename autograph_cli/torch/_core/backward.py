@@ -293,7 +293,7 @@ class Pass:
         captures, leaves, kernels = self.captures, self.leaves, general.kernels()
         ndarray = np.ndarray
         plain = not (self.recorded or L.anomaly)
-        ran = None if S.observer is None else self.call.ran
+        ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
@@ -309,6 +309,8 @@ class Pass:
             if ran is not None:
                 ran.append(node)
                 L.current = node
+                if watch is not None:
+                    watch(node, g)
             if plain and only is None and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
@@ -391,6 +393,8 @@ class Pass:
             return
         if S.observer is not None:
             self.call.ran.append(leaf)
+            if self.call.watch is not None:
+                self.call.watch(leaf, g)
         variable: Tensor = leaf.variable
         meta = variable._meta
         if meta is not None and meta.hooks:

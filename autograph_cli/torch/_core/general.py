@@ -6,6 +6,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 from __future__ import annotations
 
 import sys
+import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,12 @@ def kernels() -> Any:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
+    begun = time.perf_counter_ns()
     results = compute(op, args)
+    took = time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
+    if S.witness is not None:
+        S.witness(op, args, outputs, took)
     edges = edges_of(op, args) if L.records else ()
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -34,10 +34,16 @@ class Observer(Protocol):
         """The module has run, or failed."""
 
 
+class Witness(Protocol):
+    """Sees an operation that has just been computed, recorded or not."""
+
+    def __call__(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None: ...
+
+
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots")
+    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -46,18 +52,22 @@ class BackwardCall:
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
         self.ran: list[Node] = []
+        self.watch: Callable[[Node, Any], None] | None = None
+        """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
 
 class Shared:
     """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
 
-    __slots__ = ("default_device", "default_dtype", "observer", "special", "without_grad")
+    __slots__ = ("default_device", "default_dtype", "observer", "special", "without_grad", "witness")
 
     def __init__(self) -> None:
         self.special = 0
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
+        self.witness: Witness | None = None
+        """Sees every operation, on the general path only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
 

@@ -1,0 +1,244 @@
+"""What can be told of a node beside its name and edges: each fact as lines of text."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Collection
+
+from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.records import Graph, Node, Saved, TensorType, Values
+
+BARS = " ▁▂▃▄▅▆▇█"
+LONGEST, MOST_LINES = 56, 12
+"""Characters of a line, and lines of a fact; what is longer goes on below, or ends in `…`."""
+USUAL = ("shapes", "names")
+"""What is shown unless told otherwise."""
+_DIGITS = re.compile(r"(\d+)$")
+
+
+def values_of(node: Node) -> list[str]:
+    """The numbers of its outputs."""
+    return _numbers(node.measured.values) if node.measured else []
+
+
+def gradients_of(node: Node) -> list[str]:
+    """The numbers that its backward was given."""
+    lines = _numbers(node.measured.gradients) if node.measured else []
+    return [f"grad {line}" if not number else line for number, line in enumerate(lines)]
+
+
+def _dtype(node: Node) -> list[str]:
+    found = dict.fromkeys(output.type.dtype + ("" if output.type.device == "cpu" else f" on {output.type.device}")
+                          for output in node.outputs)  # fmt: skip
+    return [", ".join(found)]
+
+
+def _source(node: Node) -> list[str]:
+    if node.source is None:
+        return []
+    place, text = f"{node.source.file}:{node.source.line}", node.source.text.strip()
+    if len(place) + len(text) + 2 <= LONGEST:
+        return [f"{place}  {text}".rstrip()]
+    return [place, *_wrapped(text)]
+
+
+def _time(node: Node) -> list[str]:
+    if node.measured is None:
+        return []
+    both = (("", node.measured.time), ("backward ", node.measured.backward_time))
+    told = [f"{word}{nanoseconds_text(time)}" for word, time in both if time is not None]
+    return [", ".join(told)] if told else []
+
+
+def _bytes(node: Node) -> list[str]:
+    made = sum(bytes_of(output.type) for output in node.outputs)
+    kept = sum(size for size in stored(node.saved).values())
+    return [bytes_text(made) + (f", keeps {bytes_text(kept)}" if kept else "")]
+
+
+def _formula(node: Node) -> list[str]:
+    return [part for line in node.measured.formula for part in _wrapped(line)] if node.measured else []
+
+
+def _saved(node: Node) -> list[str]:
+    told = []
+    for saved in node.saved:
+        if saved.type is not None:
+            version = f", version {saved.version}" if saved.version else ""
+            told.append(f"keeps {plain_name(saved)}: {saved.type}, {bytes_text(saved.bytes)}{version}")
+    return told
+
+
+FACTS: dict[str, Callable[[Node], list[str]]] = {
+    "dtype": _dtype,
+    "values": values_of,
+    "gradients": gradients_of,
+    "line": _source,
+    "time": _time,
+    "bytes": _bytes,
+    "formula": _formula,
+    "saved": _saved,
+}
+"""What is told of a node, by the word that asks for it, in the order in which it is shown."""
+WORDS = ("shapes", "names", *FACTS, "links")
+"""All that can be asked for."""
+RECORDED: dict[str, str] = {
+    "values": "values", "gradients": "values", "time": "time", "formula": "formula", "inside": "inside",
+}  # fmt: skip
+"""What must be asked for when a script is run, by the word that shows it."""
+
+
+def facts_of(node: Node, shown: Collection[str]) -> list[str]:
+    """The lines of all that is asked for, in the order of `FACTS`; a fact of too many lines ends in `…`.
+
+    >>> from autograph_cli.graph.records import Output
+    >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))
+    >>> facts_of(leaf, ("dtype", "bytes"))
+    ['float32', '12 B']
+    """
+    lines: list[str] = []
+    for word, tell in FACTS.items():
+        if word in shown:
+            told = [visible(line) for line in tell(node)]
+            lines += told if len(told) <= MOST_LINES else [*told[: MOST_LINES - 1], "…"]
+    return lines
+
+
+def parse_shown(text: str) -> tuple[str, ...]:
+    """The facts that a list names: added to the usual ones, or, after `none`, to nothing.
+
+    Raises `GraphError` for a word that is none of `WORDS`.
+
+    >>> parse_shown("values"), parse_shown("none,line")
+    (('shapes', 'names', 'values'), ('line',))
+    """
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        if word not in (*WORDS, "none"):
+            raise GraphError(f"There is no {word!r} to show; known ones: {', '.join(WORDS)}, and none.")
+    start = () if "none" in words else USUAL
+    return tuple(word for word in WORDS if word in start or word in words)
+
+
+def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py") -> None:
+    """Raise `GraphError` if something that must be recorded on request is to be shown and was not."""
+    told: dict[str, Callable[[Node], object]] = {
+        "values": values_of, "gradients": gradients_of, "time": _time, "formula": _formula,
+    }  # fmt: skip
+    for word, tell in told.items():
+        if word in shown and len(graph) and not any(map(tell, graph)):
+            raise GraphError(not_recorded(word, script))
+
+
+def not_recorded(word: str, script: str = "FILE.py") -> str:
+    """That something was not recorded, and how to get it."""
+    what = {"time": "times", "formula": "formulas"}.get(word, word)
+    return (
+        f"The trace holds no {what}, for these are recorded on request only: "
+        f"autograph run --record {RECORDED[word]} {script}"
+    )
+
+
+# Numbers
+
+
+def values_lines(values: Values) -> list[str]:
+    """The lines that tell the numbers of one tensor; of a large one, the last is a row of bars."""
+    if values.whole:
+        return list(values.whole)
+    if not values.count:
+        return ["empty"]
+    head = f"min {values.low} · mean {values.mean} · max {values.high}" if values.low else ""
+    zeros = f"{100 * values.zeros / values.count:.3g} % zeros" if values.zeros else ""
+    nans = f"{values.nans:,} NaN" if values.nans else ""
+    rest = " · ".join(part for part in (zeros, nans) if part)
+    return [line for line in (head, rest, bars(values.bins)) if line]
+
+
+def bars(bins: Collection[int]) -> str:
+    """A row of bars, one for each number, the highest as high as a line.
+
+    >>> bars((0, 1, 4))
+    ' ▂█'
+    """
+    highest = max(bins, default=0)
+    return "".join(BARS[-(-8 * count // highest)] for count in bins) if highest else ""
+
+
+def _numbers(found: tuple[Values | None, ...]) -> list[str]:
+    return [
+        f"#{nr} {line}" if len(found) > 1 and not number else line
+        for nr, values in enumerate(found)
+        if values is not None
+        for number, line in enumerate(values_lines(values))
+    ]
+
+
+# Sizes
+
+
+def bytes_of(type_: TensorType) -> int:
+    """The bytes that the elements of such a tensor take; 0 where the dtype does not tell.
+
+    >>> bytes_of(TensorType("bfloat16", (2, 3))), bytes_of(TensorType("bool", ()))
+    (12, 1)
+    """
+    digits = _DIGITS.search(type_.dtype)
+    one = 1 if type_.dtype == "bool" or "8_" in type_.dtype else int(digits[1]) // 8 if digits else 0
+    for side in type_.shape:
+        one *= side
+    return one
+
+
+def stored(kept: Collection[Saved]) -> dict[tuple[int | str, int], int]:
+    """The bytes that are kept, by storage and version; what tells no storage stands alone."""
+    sizes: dict[tuple[int | str, int], int] = {}
+    for number, saved in enumerate(kept):
+        if saved.type is not None:
+            key = (f"alone {number}" if saved.storage is None else saved.storage, saved.version)
+            sizes[key] = max(saved.bytes, sizes.get(key, 0))
+    return sizes
+
+
+def plain_name(saved: Saved) -> str:
+    """What a node keeps, under the name that it has in the formula: `self` for `_saved_self`."""
+    return saved.name.removeprefix("_saved_")
+
+
+def bytes_text(count: int) -> str:
+    """Bytes as a person reads them.
+
+    >>> bytes_text(1536)
+    '1.5 KiB'
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def nanoseconds_text(count: int) -> str:
+    """A time as a person reads it.
+
+    >>> nanoseconds_text(1500)
+    '1.5 µs'
+    """
+    size = float(count)
+    for unit in ("ns", "µs", "ms", "s"):
+        if size < 1000 or unit == "s":
+            break
+        size /= 1000
+    return f"{size:.3g} {unit}"
+
+
+def _wrapped(text: str) -> list[str]:
+    """The text in lines that are not too long, what goes on set in."""
+    indent = text[: len(text) - len(text.lstrip())]
+    return textwrap.wrap(
+        text, LONGEST, subsequent_indent=f"{indent}    ", drop_whitespace=True, break_on_hyphens=False,
+        replace_whitespace=False,
+    ) or [text]  # fmt: skip
