@@ -13,6 +13,8 @@ from autograph_cli.export.html import to_html
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
+from autograph_cli.export.modules import framed
+from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.rolling import roll
@@ -45,6 +47,7 @@ class Job:
         many = limit is not None and len(scene.boxes) > limit
         if many if self.roll is None else self.roll:
             scene = roll(scene, self.graph)
+        scene = split(framed(scene, self.graph))
         return scene if limit is None else fold(scene, limit)
 
     def placed(self) -> Placed:
@@ -129,8 +132,8 @@ def render(
     `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
     is not enough, its chains folded; `roll` says whether to roll loops in any case, or never. `shown` are the facts
     that stand on the nodes (`graph.facts.WORDS`).
-    Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands in
-    the way of a picture.
+    Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
+    in the way of a picture.
 
     >>> from autograph_cli.graph import Node, Output, TensorType
     >>> leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (3,)), ("x",)),))

@@ -34,6 +34,11 @@ STYLES: dict[Style, dict[str, str]] = {
 BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
 """Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""
 
+PAPER, FRAME_LINE = "#FFFFFF", "#A9ADB5"
+"""The ground of a picture, and the border of a frame."""
+SHADE = (1.0, 0.965, 0.93, 0.95, 0.91)
+"""How light a ground is within so many frames, the last two in turn."""
+
 SLANT = 9.0
 """How far a parallelogram leans, in points."""
 
@@ -54,6 +59,12 @@ def line_width(line: str) -> float:
 def is_bars(line: str) -> bool:
     """Whether a line is a row of bars, which is drawn, not written."""
     return bool(line) and BARS.issuperset(line)
+
+
+def shaded(colour: str, depth: int) -> str:
+    """A ground within so many frames."""
+    light = SHADE[depth] if depth < len(SHADE) else SHADE[-2 + (depth - len(SHADE)) % 2]
+    return "#" + "".join(f"{round(int(colour[place : place + 2], 16) * light):02X}" for place in (1, 3, 5))
 
 
 @lru_cache(4096)
