@@ -17,6 +17,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
     "result": ("(", ")"),
+    "module": ("(", ")"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
