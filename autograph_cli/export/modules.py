@@ -46,7 +46,7 @@ class _Framing:
         if call is None:
             return box
         title = box.title
-        if box.style in ("leaf", "input"):
+        if box.style in ("leaf", "input", "result"):
             title = next((title[len(path) + 1 :] for path in self._paths(call) if title.startswith(f"{path}.")), title)
         return replace(box, title=title, frame=frame_id(call, box.band))
 
@@ -60,7 +60,7 @@ class _Framing:
             )
 
     def _paths(self, call: int) -> Iterator[str]:
-        return (visible(self.graph.calls[number].path) for number in self.nesting.around(call))
+        return map(self._path, self.nesting.around(call))
 
     def _homes(self) -> dict[str, int | None]:
         """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
@@ -77,14 +77,28 @@ class _Framing:
                 home[box.id] = nodes[number].call
             elif kind == "n":
                 home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
-        for arrow in self.scene.arrows if data else ():
-            if _key(arrow.head)[0] == "r":
-                home[arrow.head] = home.get(arrow.tail)
-        used_in: dict[str, list[int | None]] = {box.id: [] for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        return home | self._homes_of_results(home)
+
+    def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        pills = {box.id: box for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        made: dict[str, int | None] = {}
+        used: dict[str, list[int | None]] = {pill: [] for pill in pills}
         for arrow in self.scene.arrows:
-            if arrow.tail in used_in:
-                used_in[arrow.tail].append(home.get(arrow.head))
-        return home | {pill: self._outside(home.get(pill), its) for pill, its in used_in.items()}
+            pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
+            if pill in pills and (arrow.head == pill) == self.scene.data:
+                made[pill] = home[node]
+            elif pill in pills:
+                used[pill].append(home[node])
+        found = {}
+        for pill, box in pills.items():
+            named = (call for call in self.nesting.around(made.get(pill)) if box.title.startswith(f"{self._path(call)}."))
+            inside = self._outside(made.get(pill), used[pill]) if self.scene.data else None
+            found[pill] = next(named, inside) if inside is None else inside
+        return found
+
+    def _path(self, call: int) -> str:
+        return visible(self.graph.calls[call].path)
 
     def _outside(self, made_in: int | None, used_in: list[int | None]) -> int | None:
         top = list(self.nesting.around(made_in))[-1:]

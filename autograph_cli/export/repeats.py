@@ -180,7 +180,7 @@ def _ends(its: Counter[Way], middle: Counter[Way], side: int) -> bool:
 
 
 def _without_other(ways: Counter[Way]) -> set[tuple[object, ...]]:
-    return {(word, place, label, dashed) for word, place, _, label, dashed in ways}
+    return {(word, place, dashed) for word, place, _, _, dashed in ways}
 
 
 def _title(title: str, calls: Sequence[ModuleCall]) -> str:
