@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from autograph_cli.export.ordering import SMALL, Web
@@ -10,15 +10,20 @@ from autograph_cli.export.ordering import SMALL, Web
 GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
 
+Aside = Mapping[tuple[int, int], float]
+
 GIVING = 1e-4
 """The weight of what gives way to all else in its row."""
 MAIN = 4
 """How many times as long as another a way is that what follows stands straight under."""
 
 
-def across(web: Web, widths: Sequence[float], count: int, *, root_below: bool) -> list[float]:
+def across(
+    web: Web, widths: Sequence[float], count: int, *, root_below: bool, aside: Aside | None = None
+) -> list[float]:
     """The x of the middle of each point; `widths` of the first `count`, the boxes, and of the points of long edges.
 
+    `aside` tells how far to the right of its middle a point would like another to stand, 0 where it does not say.
     Each sweep puts every point of a row under (or over) the middle of its neighbours as nearly as the row has room.
     """
     steps = [_steps(points, widths, count) for points in web.rows]
@@ -40,7 +45,7 @@ def across(web: Web, widths: Sequence[float], count: int, *, root_below: bool) -
             points = web.rows[row]
             free = [not near[point] or _aside(point, far, deep) for point in points]
             both = list(zip(points, free, strict=True))
-            wanted = [x[point] if stays else _wish(near[point], x, deep) for point, stays in both]
+            wanted = [x[point] if stays else _wish(point, near[point], x, deep, aside) for point, stays in both]
             heavy = [GIVING if stays else weight[point] * behind[point] ** 2 for point, stays in both]
             for point, place in zip(points, packed(wanted, heavy, steps[row]), strict=True):
                 x[point] = place
@@ -144,13 +149,16 @@ def _aside(point: int, far: Sequence[Sequence[int]], deep: Sequence[int]) -> boo
     return any(MAIN * deep[point] < deep[other] for other in far[point])
 
 
-def _wish(near: Sequence[int], x: Sequence[float], deep: Sequence[int]) -> float:
+def _wish(point: int, near: Sequence[int], x: Sequence[float], deep: Sequence[int], aside: Aside | None) -> float:
     """Under the main way, where one is much longer than all others; else in the middle of the neighbours."""
+    places = [x[other] for other in near]
+    if aside is not None:
+        places = [place + aside.get((other, point), 0.0) for place, other in zip(places, near, strict=True)]
     if len(near) > 1:
         longest = max(near, key=deep.__getitem__)
         if all(MAIN * deep[other] <= deep[longest] for other in near if other != longest):
-            return x[longest]
-    return _middle([x[other] for other in near])
+            return places[near.index(longest)]
+    return _middle(places)
 
 
 def _middle(values: list[float]) -> float:

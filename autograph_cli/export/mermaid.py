@@ -18,6 +18,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "cut": ("[", "]"),
     "saved": ("(", ")"),
     "result": ("(", ")"),
+    "module": ("(", ")"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 

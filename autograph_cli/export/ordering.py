@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,8 +26,8 @@ class Web:
     below: list[list[int]]
 
 
-def weave(count: int, edges: Sequence[Edge], row: Sequence[int]) -> Web:
-    """Put a point on every row that an edge crosses, and order the points of each row."""
+def weave(count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[int, list[int]] | None = None) -> Web:
+    """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given."""
     rows = list(row)
     spans = [abs(row[tail] - row[head]) for tail, head in edges]
     longest = _longest(spans, POINTS_PER_BOX * count + 1_000)
@@ -48,7 +48,9 @@ def weave(count: int, edges: Sequence[Edge], row: Sequence[int]) -> Web:
                 below[upper].append(lower)
                 above[lower].append(upper)
     web = Web(_first_order(rows, above, below), chains, rows, above, below)
-    _uncross(web)
+    for number, order in (fixed or {}).items():
+        web.rows[number][:] = order
+    _uncross(web, fixed or {})
     return web
 
 
@@ -79,8 +81,9 @@ def _first_order(row: Sequence[int], above: list[list[int]], below: list[list[in
     return rows
 
 
-def _uncross(web: Web) -> None:
+def _uncross(web: Web, fixed: Container[int]) -> None:
     """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met."""
+    free = [points for number, points in enumerate(web.rows) if number not in fixed]
     size = len(web.row)
     sweeps = 24 if size <= SMALL else 8 if size <= LARGE else 2
     place = [0] * size
@@ -92,12 +95,12 @@ def _uncross(web: Web) -> None:
             break
         down = sweep % 2 == 0
         near = web.above if down else web.below
-        for points in web.rows if down else reversed(web.rows):
+        for points in free if down else reversed(free):
             wanted = {number: _median([place[other] for other in near[number]]) for number in points}
             _sort_some(points, wanted)
             _number(points, place)
         if size <= SMALL:
-            _swap(web, place)
+            _swap(web, place, free)
         crossings = _crossings(web, place)
         since += 1
         if crossings < fewest:
@@ -131,11 +134,11 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
     points[:] = [point if wanted[point] is None else next(following) for point in points]
 
 
-def _swap(web: Web, place: list[int]) -> None:
+def _swap(web: Web, place: list[int], free: Sequence[list[int]]) -> None:
     """Swap neighbours as long as that saves crossings."""
     for _ in range(4):
         swapped = False
-        for points in web.rows:
+        for points in free:
             for left in range(len(points) - 1):
                 a, b = points[left], points[left + 1]
                 saved = sum(_pairs(near[a], near[b], place) - _pairs(near[b], near[a], place)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
 from autograph_cli.export.ordering import Web
 from autograph_cli.export.placed import HEAD, Line, Place, Point, Stroke
-from autograph_cli.export.scene import Scene
 from autograph_cli.export.style import EDGE, text_width
 
 PORTS, NEXT_PORT = 0.76, 14.0
@@ -32,34 +32,41 @@ def label_width(text: str) -> float:
     return text_width(text) * EDGE if text else 0.0
 
 
-def routes(scene: Scene, web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place]) -> list[Line]:
-    """A line for each arrow of the scene."""
-    ports = _ports(web, x, places)
-    index = {box.id: number for number, box in enumerate(scene.boxes)}
+Fixed = Mapping[tuple[int, int], float]
+"""Where an edge, by its number, must leave its upper box (0) or enter its lower one (1): to the right of its middle."""
+
+
+def routes(
+    wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed
+) -> list[Line]:
+    """A line for each wire, from its tail to its head."""
+    ports = _ports(web, x, places, fixed)
     lines = []
-    for number, (arrow, chain) in enumerate(zip(scene.arrows, web.chains, strict=True)):
+    for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
         start, end = ports[number, 0], ports[number, 1]
         stops = [start[0], *(x[point] for point in chain[1:-1]), end[0]]
-        line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != index[arrow.tail])
+        line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != wire.tail)
         label = None
-        if arrow.label and len(chain) > 2:
+        if wire.label and len(chain) > 2:
             middle = chain[len(chain) // 2]
             row = rows[web.row[middle]]
             label = (x[middle], (row.top + row.bottom) / 2)
         lines.append(Line(line.start, line.strokes, label))
-    return _with_labels(scene, web, rows, lines)
+    return _with_labels(wires, web, rows, lines)
 
 
-def _ports(web: Web, x: Sequence[float], places: Sequence[Place]) -> dict[tuple[int, int], Point]:
+def _ports(web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed) -> dict[tuple[int, int], Point]:
     """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
     ends: dict[tuple[int, int], list[int]] = {}
     for number, chain in enumerate(web.chains):
         ends.setdefault((chain[0], 0), []).append(number)
         ends.setdefault((chain[-1], 1), []).append(number)
-    found: dict[tuple[int, int], float] = {}
+    found = {end: x[web.chains[end[0]][-end[1]]] + dx for end, dx in fixed.items()}
     # Boxes with several arrows have least freedom, then narrow ones.
     for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, places[end[0]].width, end)):
-        its, place = ends[box, side], places[box]
+        its, place = [number for number in ends[box, side] if (number, side) not in fixed], places[box]
+        if not its:
+            continue
         reach = place.width * PORTS / 2
         goals = {number: _goal(web.chains[number], number, side, x, found) for number in its}
         if len(its) == 1:
@@ -119,6 +126,19 @@ def _way(
     return Line(knots[0], tuple(strokes))
 
 
+def joined(start: Point, strokes: Sequence[Stroke]) -> tuple[Stroke, ...]:
+    """The strokes of several lines that follow each other, what goes on straight as one."""
+    found: list[Stroke] = []
+    knots = [start]
+    for stroke in strokes:
+        if len(stroke) == 1:
+            _straight(knots, found, stroke[0])
+        else:
+            found.append(stroke)
+            knots.append(stroke[-1])
+    return tuple(found)
+
+
 def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
     """Go on straight; what leads on in the same line becomes one stroke."""
     if strokes and len(strokes[-1]) == 1 and abs(knots[-1][0] - to[0]) <= 0.3 and abs(knots[-2][0] - to[0]) <= 0.3:
@@ -128,14 +148,14 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
         knots.append(to)
 
 
-def _with_labels(scene: Scene, web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
+def _with_labels(wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
     """Put the labels of short arrows on their lines, where no other label stands."""
     taken: dict[int, list[tuple[float, float, float]]] = {}
-    short = [number for number, line in enumerate(lines) if line.label is None and scene.arrows[number].label]
+    short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
-        half = label_width(scene.arrows[number].label) / 2 + 2
+        half = label_width(wires[number].label) / 2 + 2
         others = taken.setdefault(web.row[chain[0]], [])
         spots: list[tuple[float, int, float, float]] = []
         for t in ALONG:

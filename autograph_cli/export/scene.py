@@ -12,6 +12,7 @@ from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.kept import kept_tensors, kept_words
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.nesting import Nesting
 
 LEGEND: dict[Style, str] = {
     "result": "result",
@@ -39,6 +40,8 @@ class Box:
     tooltip: str = ""
     band: int = 0
     small: bool = False
+    frame: str = ""
+    """The innermost frame that it stands in."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -81,6 +84,24 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle around the boxes of one call of a module, in one band."""
+
+    id: str
+    title: str
+    parent: str = ""
+    """The frame around it."""
+    band: int = 0
+    tooltip: str = ""
+    call: int | None = None
+    """The call, by its number in the graph."""
+    times: int = 1
+    """How many calls it stands for."""
+    equal: bool = False
+    """Whether these are calls of as many equal modules; else, of this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """One picture; `bands`, from the lowest, are empty if all is of one order."""
 
@@ -94,6 +115,8 @@ class Scene:
     """Derivatives and what they differentiate, by box, to be joined by thin lines."""
     data: bool = False
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
+    frames: tuple[Frame, ...] = ()
+    """The modules, each after the one that it is in."""
 
 
 def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
@@ -194,7 +217,7 @@ class _Builder:
                 users.setdefault(used, []).append(user)
         edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
-        repeated = set()
+        repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
         for used, its in users.items():
             rows = [row[user] for user in its]
             length = sum(rows) - min(rows) * len(rows) if self.data else max(rows) * len(rows) - sum(rows)

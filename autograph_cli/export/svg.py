@@ -6,11 +6,13 @@ import html
 from collections.abc import Iterable
 from dataclasses import replace
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.placed import (
     Lane,
     Line,
     Place,
     Placed,
+    Plate,
     Point,
     Sample,
     bars,
@@ -20,6 +22,7 @@ from autograph_cli.export.placed import (
     head,
     links,
     outline,
+    plate_fill,
     written,
 )
 from autograph_cli.export.routes import label_width
@@ -28,6 +31,7 @@ from autograph_cli.export.style import (
     BAND,
     BANDS,
     EDGE,
+    FRAME_LINE,
     INK,
     LINE,
     LINK,
@@ -57,6 +61,7 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     if scene.title:
         parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
     parts += map(_lane, placed.lanes)
+    parts += [_plate(placed, plate) for plate in placed.plates]
     parts += [
         f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
         f'stroke-width="0.6"/>\n'
@@ -115,6 +120,16 @@ def _lane(lane: Lane) -> str:
     return (
         f'<rect id="band_{lane.band.number}" class="band" x="{_number(lane.left)}" y="{_number(lane.top)}" {size} '
         f'rx="8" fill="{fill}" stroke="{line}"/>\n'
+    )
+
+
+def _plate(placed: Placed, plate: Plate) -> str:
+    size = f'width="{_number(plate.right - plate.left)}" height="{_number(plate.bottom - plate.top)}"'
+    title = _words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK, anchor="start")
+    paint = f'fill="{plate_fill(placed, plate)}" stroke="{FRAME_LINE}"'
+    return (
+        f'<g id="{plate.frame.id}" class="module">{_tooltip(plate.frame.tooltip)}<rect x="{_number(plate.left)}" '
+        f'y="{_number(plate.top)}" {size} rx="6" {paint}/>\n{title}</g>\n'
     )
 
 

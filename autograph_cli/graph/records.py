@@ -126,8 +126,28 @@ class Node:
     """The backward call that made this one."""
     source: Source | None = None
     module: str = ""
+    """The path of the module that it ran in, of a leaf or an input of the module that it belongs to."""
     saved: tuple[Saved, ...] = ()
     measured: Measured | None = None
+    call: int | None = None
+    """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """One call of a module; `parent` is the call that it ran in."""
+
+    id: int
+    path: str
+    """`model.conv1`: where the script keeps it, or its class if no variable leads to it."""
+    cls: str
+    parent: int | None = None
+    turn: int = 1
+    """Which call of the same module this is in the graph, from 1."""
+    turns: int = 1
+    """How many there are."""
+    parameters: int = 0
+    """The numbers in its parameters, those of the modules in it included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +181,8 @@ class Graph:
     nodes: tuple[Node, ...] = ()
     roots: tuple[Root, ...] = ()
     passes: tuple[Pass, ...] = ()
+    calls: tuple[ModuleCall, ...] = ()
+    """The calls of modules, sorted by id, each after the one that it ran in."""
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -14,6 +14,7 @@ from autograph_cli.graph.records import (
     Graph,
     Measured,
     Memory,
+    ModuleCall,
     Node,
     Output,
     Pass,
@@ -67,13 +68,12 @@ def _step(step: Step) -> str:
 
 
 def _graph(graph: Graph) -> str:
-    return ",\n".join(
-        [
-            _rows("nodes", map(_node, graph.nodes)),
-            _rows("roots", map(_root, graph.roots)),
-            _rows("passes", map(_pass, graph.passes)),
-        ]
-    )
+    parts = [
+        _rows("nodes", map(_node, graph.nodes)),
+        _rows("roots", map(_root, graph.roots)),
+        _rows("passes", map(_pass, graph.passes)),
+    ]
+    return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
 
 
 def _rows(name: str, rows: Iterable[dict[str, Any]]) -> str:
@@ -102,6 +102,8 @@ def _node(node: Node) -> dict[str, Any]:
         row["saved"] = [_saved(saved) for saved in node.saved]
     if node.measured:
         row["measured"] = _measured(node.measured)
+    if node.call is not None:
+        row["call"] = node.call
     return row
 
 
@@ -154,6 +156,13 @@ def _pass(entry: Pass) -> dict[str, Any]:
     if entry.source:
         row["source"] = _source(entry.source)
     return row | {"ran": entry.ran}
+
+
+def _call(call: ModuleCall) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": call.id, "path": call.path, "class": call.cls, "parent": call.parent}
+    if call.turns > 1:
+        row |= {"turn": call.turn, "turns": call.turns}
+    return row | {"parameters": call.parameters}
 
 
 # Reading: a reader takes a value and its place in the text, and gives a record or says what is wrong there.
@@ -272,7 +281,7 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
     return read
 
 
-def _record(cls: type[T], readers: dict[str, Reader[Any]], **renamed: str) -> Reader[T]:
+def _record(cls: type[T], readers: dict[str, Reader[Any]], /, **renamed: str) -> Reader[T]:
     """A reader of one record; `renamed` are fields with another key in the text."""
     key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
     field_of = {key: field for field, key in key_of.items()}
@@ -316,6 +325,16 @@ _read_values = _record(
 )  # fmt: skip
 
 
+_read_call = _record(
+    ModuleCall,
+    {
+        "id": _count, "path": _text, "class": _text, "parent": _optional(_count), "turn": _count, "turns": _count,
+        "parameters": _count,
+    },
+    cls="class",
+)  # fmt: skip
+
+
 def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
     """A reader of graphs; `inside` reads what ran inside of their nodes."""
     measured = _record(
@@ -331,7 +350,7 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "id": _count, "kind": _kind, "name": _text, "op": _text, "outputs": _list(_read_output),
             "next": _list(_optional(_edge)), "args": _list(_edge), "order": _count, "parent": _optional(_count),
             "pass": _optional(_count), "source": _optional(_read_source), "module": _text,
-            "saved": _list(_read_saved), "measured": _optional(measured),
+            "saved": _list(_read_saved), "measured": _optional(measured), "call": _optional(_count),
         },
         pass_id="pass",
     )  # fmt: skip
@@ -343,7 +362,8 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
         },
     )  # fmt: skip
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})
-    return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry)})
+    calls = _list(_read_call)
+    return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
 
 
 def _nothing(value: Any, place: str) -> None:

@@ -157,6 +157,7 @@ def take(
                     node.module,
                     node.saved,
                     node.measured,
+                    node.call,
                 )
                 for number, node in enumerate(nodes)
             ]
@@ -171,12 +172,13 @@ def take(
             )
             for old, number in passes.items()
         ),
+        calls=graph.calls,
     )
 
 
 def as_input(node: Node) -> Node:
     """The node as an input, of which nothing is known but its outputs."""
-    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module)
+    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
 
 
 def _split_inputs(graph: Graph) -> Graph:
@@ -205,4 +207,5 @@ def _split_inputs(graph: Graph) -> Graph:
         ),
         tuple(replace(root, node=places[root.node, root.nr].node) for root in graph.roots),
         graph.passes,
+        graph.calls,
     )

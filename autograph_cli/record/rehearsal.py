@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from autograph_cli.record.modules import CallRow
 from autograph_cli.record.saved import is_plain, plain_places
 from autograph_cli.record.sites import RUNNER, USER, kind_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
@@ -74,6 +75,7 @@ class _Expected(NamedTuple):
     values: list[tuple[int, Any]]
     """What the node keeps beside tensors, by its place."""
     inputs: list[int]
+    module: CallRow | None
     is_here: Callable[[], bool]
     """Whether the user's line that is running is the one of this event."""
 
@@ -100,6 +102,8 @@ class Rehearsal:
         self.seen: list[weakref.ref[Node]] = []
         self.numbers: list[int] = []
         """The sequence numbers of the nodes that were seen."""
+        self.calls: dict[CallRow | None, CallRow | None] = {None: None}
+        """By the module call of the step before: the one in its place."""
         self.inputs: dict[int, tuple[weakref.ref[Tensor], Any]] = {}
         """By the key of an input of the step before: the tensor in its place, and its type."""
         self.older: Callable[[], Node | None] = _nothing
@@ -130,7 +134,7 @@ class Rehearsal:
         # Of a change in place, the tape keeps no inputs but those with a gradient.
         inputs = [] if row.op else [key_of(output) for output in row.args if key_of(output) < 0]
         values = plain_places(row.cls, self.tape.saved.get(row.number, ()))
-        return _Expected(row.cls, row.like, edges, values, inputs, _Line(row.code, row.offset).is_here)
+        return _Expected(row.cls, row.like, edges, values, inputs, row.module, _Line(row.code, row.offset).is_here)
 
     # -- while it goes as expected
 
@@ -140,7 +144,7 @@ class Rehearsal:
         place = len(numbers)
         if self.call is not None or place == len(self.events):
             return self.surprised(node, inputs, outputs)
-        cls, like, wanted, values, wanted_inputs, is_here = self.events[place]
+        cls, like, wanted, values, wanted_inputs, module, is_here = self.events[place]
         edges = node._edges
         if node.__class__ is not cls or node._like != like or len(edges) != len(wanted):
             return self.surprised(node, inputs, outputs)
@@ -160,11 +164,23 @@ class Rehearsal:
         for index, value in values:
             if node._saved[index] != value:
                 return self.surprised(node, inputs, outputs)
-        if (wanted_inputs and not self._takes(wanted_inputs, inputs)) or not is_here():
+        if (wanted_inputs and not self._takes(wanted_inputs, inputs)) or not is_here() or not self._runs_in(module):
             return self.surprised(node, inputs, outputs)
         self.seen.append(_ref(node))
         numbers.append(node._seq)
         return None
+
+    def _runs_in(self, wanted: CallRow | None) -> bool:
+        """Whether the module that runs has the place of this one."""
+        call = self.tape.module_call()
+        if wanted in self.calls:
+            return self.calls[wanted] is call
+        while wanted not in self.calls:
+            if wanted is None or call is None or wanted.about is not call.about:
+                return False
+            self.calls[wanted] = call
+            wanted, call = wanted.parent, call.parent
+        return self.calls[wanted] is call
 
     def _takes(self, wanted: list[int], inputs: Iterable[Any]) -> bool:
         """Whether the tensors without a gradient among `inputs` are those that are wanted."""
@@ -213,7 +229,7 @@ class Rehearsal:
         self.call = None
         self.older = self.finished[0][-1] if self.finished is not None else _nothing
         self.finished = self.seen, self.numbers, self.inputs
-        self.seen, self.numbers, self.inputs = [], [], {}
+        self.seen, self.numbers, self.inputs, self.calls = [], [], {}, {None: None}
         return True
 
     # -- when it ends
@@ -261,8 +277,9 @@ class Rehearsal:
                     if (row.number, number) in known:
                         known[tape.count, number] = list(known[row.number, number])
             tape.rows[keys[old]] = row._replace(
-                number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys)
-            )
+                number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys),
+                module=self.calls.get(row.module),
+            )  # fmt: skip
 
     def _hold(self, ref: weakref.ref[Tensor], key: int) -> None:
         tensor = ref()

@@ -1,0 +1,146 @@
+"""Modules as frames around the boxes of a scene."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from autograph_cli.export.labels import short
+from autograph_cli.export.scene import Box, Frame, Scene
+from autograph_cli.graph import Graph, ModuleCall
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.nesting import Nesting
+
+LONGEST_TITLE = 40
+_KEY = re.compile(r"([ntr])(\d+)(?:_\d+)?")
+
+
+def framed(scene: Scene, graph: Graph) -> Scene:
+    """The scene of this graph with a frame for each call of a module, in each band in which something of it is drawn.
+
+    Boxes that a frame holds have shorter names: `weight` in the frame of `model.conv1`.
+    """
+    if not graph.calls:
+        return scene
+    framing = _Framing(scene, graph)
+    return replace(scene, boxes=tuple(map(framing.box, scene.boxes)), frames=tuple(framing.frames()))
+
+
+def frame_id(call: int, band: int) -> str:
+    """The id of the frame of a call in a band."""
+    return f"m{call}_{band}" if band else f"m{call}"
+
+
+class _Framing:
+    def __init__(self, scene: Scene, graph: Graph) -> None:
+        self.scene, self.graph = scene, graph
+        self.nesting = Nesting(graph)
+        self.home = self._homes()
+        self.seen = {(call, box.band) for box in scene.boxes for call in self.nesting.around(self.home[box.id])}
+        self.times = self._times()
+
+    def box(self, box: Box) -> Box:
+        call = self.home[box.id]
+        if call is None:
+            return box
+        title = box.title
+        if box.style in ("leaf", "input", "result"):
+            title = next((title[len(path) + 1 :] for path in self._paths(call) if title.startswith(f"{path}.")), title)
+        return replace(box, title=title, frame=frame_id(call, box.band))
+
+    def frames(self) -> Iterator[Frame]:
+        for call, band in sorted(self.seen):
+            record = self.graph.calls[call]
+            parent = "" if record.parent is None else frame_id(record.parent, band)
+            times = self.times.get((call, band), 1)
+            yield Frame(
+                frame_id(call, band), title_of(self.graph, record, times), parent, band, tooltip_of(record), call, times
+            )
+
+    def _paths(self, call: int) -> Iterator[str]:
+        return map(self._path, self.nesting.around(call))
+
+    def _homes(self) -> dict[str, int | None]:
+        """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
+        nodes, data = self.graph.nodes, self.scene.data
+        users: dict[int, list[int]] = {}
+        for node in nodes:
+            for edge in node.args if data else node.next:
+                if edge is not None:
+                    users.setdefault(edge.node, []).append(node.id)
+        home: dict[str, int | None] = {}
+        for box in self.scene.boxes:
+            kind, number = _key(box.id)
+            if kind == "t":
+                home[box.id] = nodes[number].call
+            elif kind == "n":
+                home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
+        return home | self._homes_of_results(home)
+
+    def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        pills = {box.id: box for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        made: dict[str, int | None] = {}
+        used: dict[str, list[int | None]] = {pill: [] for pill in pills}
+        for arrow in self.scene.arrows:
+            pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
+            if pill in pills and (arrow.head == pill) == self.scene.data:
+                made[pill] = home[node]
+            elif pill in pills:
+                used[pill].append(home[node])
+        found = {}
+        for pill, box in pills.items():
+            named = (call for call in self.nesting.around(made.get(pill)) if box.title.startswith(f"{self._path(call)}."))
+            inside = self._outside(made.get(pill), used[pill]) if self.scene.data else None
+            found[pill] = next(named, inside) if inside is None else inside
+        return found
+
+    def _path(self, call: int) -> str:
+        return visible(self.graph.calls[call].path)
+
+    def _outside(self, made_in: int | None, used_in: list[int | None]) -> int | None:
+        top = list(self.nesting.around(made_in))[-1:]
+        near = [call for call in used_in if list(self.nesting.around(call))[-1:] == top]
+        return self.nesting.common([made_in, *near]) if top and near else None
+
+    def _times(self) -> dict[tuple[int, int], int]:
+        """How many calls of a module the first drawn one stands for, where a rolled loop leaves others out."""
+        ran = {call for node in self.graph if node.kind == "operation" for call in self.nesting.around(node.call)}
+        first: dict[tuple[str, str, int], tuple[int, int]] = {}
+        for call, band in sorted(self.seen):
+            first.setdefault((*self._place(call), band), (call, band))
+        drawn = {call for call, _ in self.seen}
+        gone = Counter(self._place(call) for call in ran - drawn)
+        return {seat: 1 + gone[path, around] for (path, around, _), seat in first.items() if gone[path, around]}
+
+    def _place(self, call: int) -> tuple[str, str]:
+        record = self.graph.calls[call]
+        return record.path, "" if record.parent is None else self.graph.calls[record.parent].path
+
+
+def _key(box: str) -> tuple[str, int]:
+    """What a box shows: a node (`n`), one use of a leaf (`t`) by a node, or a result (`r`), and its number."""
+    match = _KEY.fullmatch(box)
+    return (match[1], int(match[2])) if match else ("", 0)
+
+
+def title_of(graph: Graph, call: ModuleCall, times: int = 1) -> str:
+    """`conv1: Conv2d`; the path leads from the module that it ran in."""
+    around = "" if call.parent is None else f"{graph.calls[call.parent].path}."
+    path = call.path.removeprefix(around)
+    title = short(path if path == call.cls else f"{path}: {call.cls}", LONGEST_TITLE)
+    if times > 1:
+        return f"{title} × {times:,}"
+    return f"{title} (call {call.turn})" if call.turns > 1 else title
+
+
+def tooltip_of(call: ModuleCall) -> str:
+    """All that is known of a call."""
+    lines = [f"{visible(call.path)}: {visible(call.cls)}"]
+    if call.turns > 1:
+        lines.append(f"call {call.turn} of {call.turns}")
+    if call.parameters:
+        lines.append(f"{call.parameters:,} parameters")
+    return "\n".join(lines)
