@@ -23,6 +23,7 @@ from .vision import VisionDataset
 
 _KINDS = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 """How the third byte of an IDX file names the kind of its numbers."""
+_PIECE = 1 << 20
 
 
 def read_idx(path: str | Path) -> Any:
@@ -53,7 +54,9 @@ def _read_idx(file: IO[bytes] | gzip.GzipFile, size: int | None) -> Any:
     actual = None if size is None else size - len(head) - len(lengths)
     if actual is not None and actual != expected:
         raise ValueError(f"{expected} bytes of data are announced, {actual} are there")
-    data = file.read(expected + 1)
+    data = bytearray()
+    while len(data) <= expected and (piece := file.read(min(_PIECE, expected + 1 - len(data)))):
+        data += piece
     if len(data) != expected:
         raise ValueError(f"{expected} bytes of data are announced, {'more' if len(data) > expected else len(data)} are there")
     return np.frombuffer(data, kind).astype(kind.newbyteorder("=")).reshape(shape)
