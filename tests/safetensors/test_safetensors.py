@@ -282,5 +282,5 @@ def test_scripts_import_it_by_its_own_name(autograph, tmp_path):
 
 
 def test_other_names_are_one_clear_error():
-    with pytest.raises(AttributeError, match="safetensors.serialize is not available in autograph's engine yet"):
+    with pytest.raises(AttributeError, match=r"safetensors.serialize is not available in autograph's engine yet"):
         safetensors.serialize

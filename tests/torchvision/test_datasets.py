@@ -189,7 +189,7 @@ def test_cifar_gives_pictures(tmp_path, monkeypatch):
 def test_cifar_files_must_be_the_published_ones(tmp_path, monkeypatch):
     install(monkeypatch, tmp_path, datasets.CIFAR10, batch(ROWS, [1, 0]), META)
     (tmp_path / datasets.CIFAR10.base_folder / "batch").write_bytes(batch(ROWS, [1, 1]))
-    with pytest.raises(RuntimeError, match="Dataset not found or corrupted.*The published MD5 is not that of"):
+    with pytest.raises(RuntimeError, match=r"Dataset not found or corrupted.*The published MD5 is not that of"):
         datasets.CIFAR10(tmp_path)
     with pytest.raises(RuntimeError, match="There is no"):
         datasets.CIFAR10(tmp_path / "elsewhere")
@@ -264,7 +264,7 @@ def test_what_counts_as_a_file_can_be_told(pictures):
 
     found = datasets.DatasetFolder(pictures, read, extensions=(".txt",), allow_empty=True)
     assert list(found) == [("good dog", 1)]
-    with pytest.raises(FileNotFoundError, match="Found no valid file for the classes cat. Supported extensions are: .txt"):
+    with pytest.raises(FileNotFoundError, match=r"Found no valid file for the classes cat. Supported extensions are: .txt"):
         datasets.DatasetFolder(pictures, read, extensions=(".txt",))
     with pytest.raises(ValueError, match="Both extensions and is_valid_file cannot be None or not None"):
         datasets.DatasetFolder(pictures, read)
