@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-_ROOT = __package__ or ""
+_HOUSE = (__package__ or "").removesuffix("torch")
 
 _KINDS = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
@@ -90,7 +90,7 @@ def sentence(name: str, known: Iterable[str]) -> str:
 
 def public(module: str) -> str:
     """The name under which a script knows a module of the engine."""
-    return "torch" + module.removeprefix(_ROOT)
+    return module.removeprefix(_HOUSE)
 
 
 def error(module: str, name: str, known: Iterable[str]) -> AttributeError:

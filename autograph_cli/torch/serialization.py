@@ -7,10 +7,7 @@ import io
 import os
 import pickle
 import pickletools
-import stat
 import sys
-import tempfile
-from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from ._core.device import device
 from ._core.dtypes import dtype
 from ._ops.conversion import UntypedStorage
 from ._saving.archive import Reader, Writer
+from ._saving.files import whole_or_nothing
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
@@ -59,7 +57,7 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = D
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with _whole_or_nothing(path) as file:
+        with whole_or_nothing(path) as file:
             _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()
@@ -83,37 +81,6 @@ def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bo
         archive.write(f"data/{number}", data)
     archive.write("version", b"3\n")
     archive.close()
-
-
-@contextlib.contextmanager
-def _whole_or_nothing(path: Any) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place when everything is written."""
-    goal = os.path.realpath(os.fsdecode(path))
-    if os.path.exists(goal) and not stat.S_ISREG(os.stat(goal).st_mode):
-        with open(goal, "wb") as file:
-            yield file
-        return
-    number, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(goal)}.", dir=os.path.dirname(goal))
-    try:
-        with open(number, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(number)
-        os.chmod(temporary, _mode(goal))
-        os.replace(temporary, goal)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
-def _mode(goal: str) -> int:
-    """The permissions of the file that is there, or those of a new one."""
-    if os.path.exists(goal):
-        return stat.S_IMODE(os.stat(goal).st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 # ---------------------------------------------------------------- loading

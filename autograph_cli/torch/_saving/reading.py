@@ -7,7 +7,7 @@ import pickle
 import pickletools
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import dtypes, layout
 from .._core.device import device
@@ -182,6 +182,11 @@ class RestrictedMachine:
     Nothing but `CALLED` and what the user added as `safe` is ever called; UnpicklingError for everything else.
     """
 
+    steps: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
+    """What each opcode does; filled in below."""
+    advice = ADVICE
+    """How an error begins."""
+
     def __init__(self, load: LoadStorage, safe: dict[str, Any]) -> None:
         self._find = persistent(load)
         self._safe = safe
@@ -194,15 +199,15 @@ class RestrictedMachine:
             for opcode, argument, _ in pickletools.genops(data):
                 if opcode.name == "STOP":
                     return self._pop()
-                step = _STEPS.get(opcode.name)
+                step = self.steps.get(opcode.name)
                 if step is None:
                     raise ValueError(f"Unsupported operand {opcode.name}")
                 step(self, argument)
         except RecursionError:
             raise
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-            raise pickle.UnpicklingError(f"{ADVICE}{error}") from None
-        raise pickle.UnpicklingError(f"{ADVICE}the pickle has no end")
+            raise pickle.UnpicklingError(f"{self.advice}{error}") from None
+        raise pickle.UnpicklingError(f"{self.advice}the pickle has no end")
 
     # -- the stack
 
@@ -308,7 +313,7 @@ def _shown(x: Any) -> str:
     return getattr(x, "__qualname__", None) or type(x).__name__
 
 
-_STEPS: dict[str, Callable[[RestrictedMachine, Any], None]] = {
+RestrictedMachine.steps = {
     "PROTO": lambda m, a: None,
     "GLOBAL": RestrictedMachine.name,
     "REDUCE": RestrictedMachine.call,
