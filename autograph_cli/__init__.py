@@ -35,9 +35,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext autograph_cli` calls: adds the cell magic `%%autograph`."""
-    from autograph_cli.cli import notebook
-
-    notebook.load(shell)
+    importlib.import_module("autograph_cli.cli.notebook").load(shell)
 
 
 class AutographError(Exception):
