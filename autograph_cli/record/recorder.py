@@ -85,6 +85,7 @@ class Recorder:
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
+        self.enters, self.leaves = self.tape.enters, self.tape.leaves
         self.measures = Measures(record) if record else None
         self._watches: list[Any] = []
         self.kept: list[Step] = []
@@ -199,18 +200,10 @@ class Recorder:
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
                 rehearsal.surprised = self._surprised
-                self._rehearsal, self.created = rehearsal, rehearsal.created
+                self._rehearsal, self.created, self.enters = rehearsal, rehearsal.created, rehearsal.enters
 
     def _found(self) -> Found | None:
         return None if self.measures is None else self.measures.found
-
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run."""
-        self.tape.enters(module, given)
-
-    def leaves(self, module: Any) -> None:
-        """A module has run."""
-        self.tape.leaves(module)
 
     # -- steps that go as the one before
 
@@ -244,7 +237,7 @@ class Recorder:
         if rehearsal is None:
             return
         self._rehearsal, call = None, rehearsal.call
-        self.created = self.tape.created
+        self.created, self.enters = self.tape.created, self.tape.enters
         self._patience.failed()
         keys = rehearsal.rename()
         assert self._pending is not None

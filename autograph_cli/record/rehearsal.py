@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from autograph_cli.record.modules import CallRow
+from autograph_cli.record.modules import CallRow, Running
 from autograph_cli.record.saved import is_plain, plain_places
 from autograph_cli.record.sites import RUNNER, USER, kind_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
@@ -102,7 +102,7 @@ class Rehearsal:
         self.seen: list[weakref.ref[Node]] = []
         self.numbers: list[int] = []
         """The sequence numbers of the nodes that were seen."""
-        self.calls: dict[CallRow | None, CallRow | None] = {None: None}
+        self.calls: dict[CallRow | None, Running | None] = {None: None}
         """By the module call of the step before: the one in its place."""
         self.inputs: dict[int, tuple[weakref.ref[Tensor], Any]] = {}
         """By the key of an input of the step before: the tensor in its place, and its type."""
@@ -170,17 +170,25 @@ class Rehearsal:
         numbers.append(node._seq)
         return None
 
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run; its row is made only if the rehearsal ends before the step."""
+        tape = self.tape
+        call = tape.open_call(module, given, self.call is not None)
+        if not tape.modules.knows(module, call.above):
+            tape.modules.row_of(call)
+
     def _runs_in(self, wanted: CallRow | None) -> bool:
         """Whether the module that runs has the place of this one."""
-        call = self.tape.module_call()
-        if wanted in self.calls:
-            return self.calls[wanted] is call
-        while wanted not in self.calls:
-            if wanted is None or call is None or wanted.about is not call.about:
+        call = self.tape.running_call()
+        calls = self.calls
+        if wanted in calls:
+            return calls[wanted] is call
+        while wanted not in calls:
+            if wanted is None or call is None or wanted.about.ref() is not call.module:
                 return False
-            self.calls[wanted] = call
-            wanted, call = wanted.parent, call.parent
-        return self.calls[wanted] is call
+            calls[wanted] = call
+            wanted, call = wanted.parent, call.above
+        return calls[wanted] is call
 
     def _takes(self, wanted: list[int], inputs: Iterable[Any]) -> bool:
         """Whether the tensors without a gradient among `inputs` are those that are wanted."""
@@ -278,7 +286,7 @@ class Rehearsal:
                         known[tape.count, number] = list(known[row.number, number])
             tape.rows[keys[old]] = row._replace(
                 number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys),
-                module=self.calls.get(row.module),
+                module=None if (call := self.calls.get(row.module)) is None else tape.modules.row_of(call),
             )  # fmt: skip
 
     def _hold(self, ref: weakref.ref[Tensor], key: int) -> None:
