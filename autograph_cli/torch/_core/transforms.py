@@ -185,10 +185,24 @@ class Dual(Wrapped):
     _tangent: Tensor
 
     _inner = property(lambda self: self._primal)
-    _raw = _slot("_raw")
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
+
+    @property
+    def _raw(self) -> Any:
+        return self._primal._raw
+
+    @_raw.setter
+    def _raw(self, raw: Any) -> None:
+        if raw.shape != self._primal._raw.shape:
+            raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
+        self._primal._raw = raw
+
+    def _turned(self, run: Callable[..., Any], *arguments: Any) -> Tensor:
+        made = run(self, *arguments)
+        self._primal, self._tangent = made._primal, made._tangent
+        return self
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return dual(self._level, change(self._primal), change(self._tangent))
@@ -241,6 +255,11 @@ class Batched(Wrapped):
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return batched(self._level, change(self._value), self._bdim)
+
+    def _turned(self, run: Callable[..., Any], *arguments: Any) -> Tensor:
+        made = run(self, *arguments)
+        self._value, self._bdim, self._stand_in = made._value, made._bdim, made._stand_in
+        return self
 
     def _shared(self, counts: bool) -> Tensor:
         return batched(self._level, share(self._value, counts), self._bdim)

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import dims
 from .._core.operation import Operation, operation, operations
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
 from .._core.views import bump, check_inplace
 from . import arranging, complexes, joining, views
 
@@ -240,6 +240,8 @@ _squeeze_dims = _turned(
 
 def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     """Give a tensor another shape in place: its memory stays, what sees it changes."""
+    if isinstance(tensor, Wrapped) and tensor._level.alive:
+        return tensor._turned(run, *arguments)
     check_inplace(tensor)
     if tensor._base is not None and tensor.requires_grad:
         raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
@@ -296,6 +298,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("resize_ under a transform is not available in autograph's engine")
     shape = dims.sizes(size)
     for n in shape:
         if n < 0:
