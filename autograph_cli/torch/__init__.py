@@ -86,6 +86,7 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from ._core.vmap import vmap
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,

@@ -12,11 +12,12 @@ from ._core.reverse import GradCall, fresh, ones_like, own_leaves, settle
 from ._core.state import L
 from ._core.tensor import Tensor
 from ._core.transforms import Dual, DualLevel, dual, running, zeros_like
+from ._core.vmap import vmap
 from .autograd.grad_mode import enable_grad
 from .nn.utils.stateless import functional_call
 from .utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten, treespec_pprint
 
-__all__ = ["functional_call", "grad", "grad_and_value", "jvp", "vjp"]
+__all__ = ["functional_call", "grad", "grad_and_value", "jvp", "vjp", "vmap"]
 
 Function = Callable[..., Any]
 

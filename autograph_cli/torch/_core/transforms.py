@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general
+from .kinds import RANDOM
 from .node import View
+from .stand_in import StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
 from .views import share
@@ -110,12 +112,22 @@ class BatchLevel(Level):
     def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
         from . import batching
 
-        return batching.batch(op, args)
+        return batching.batch(self, op, args)
 
     def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
         from . import batching
 
-        return batching.batch_inplace(op, args)
+        return batching.batch_inplace(self, op, args)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from ..autograd import batched_function
+
+        return batched_function.apply(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
 
     def grad(self, call: GradCall) -> list[Tensor | None]:
         from . import reverse
@@ -241,14 +253,14 @@ def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
 class Batched(Wrapped):
     """A tensor for each place of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
 
-    __slots__ = ("_bdim", "_level", "_stand_in", "_value")
+    __slots__ = ("_bdim", "_level", "_value")
 
     _level: BatchLevel
     _value: Tensor
     _bdim: int
 
     _inner = property(lambda self: self._value)
-    _raw = property(lambda self: self._stand_in)
+    _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
@@ -264,6 +276,18 @@ class Batched(Wrapped):
     def _shared(self, counts: bool) -> Tensor:
         return batched(self._level, share(self._value, counts), self._bdim)
 
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+            "transformed instead."
+        )
+
+    def __repr__(self, **_: Any) -> str:
+        value = textwrap.indent(repr(self._value), "    ")
+        return f"BatchedTensor(lvl={self._level.depth}, bdim={self._bdim}, value=\n{value}\n)"
+
 
     def _text(self) -> str:
         return nested_text("BatchedTensor", f"lvl={self._level.depth}, bdim={self._bdim}", self._value)
@@ -278,13 +302,17 @@ def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
     """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
     made: Batched = new(Batched)
     made._level, made._value, made._bdim = level, value, bdim
-    made._stand_in = stand_in(value._raw, bdim)
     return made
 
 
-def stand_in(raw: Any, bdim: int) -> Any:
-    """What a batched tensor shows as its array: one element of the batch, to be asked for its shape only."""
-    return raw[(slice(None),) * bdim + (0,)] if raw.shape[bdim] else raw.sum(bdim)
+def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
+    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain tensor."""
+    if isinstance(x, Batched):
+        given = None if size is None else (x._level.size, *size)
+        return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
+    if isinstance(x, Dual):
+        return beside(x._primal, run, size)
+    return run(x) if size is None else run(x, size)
 
 
 def top_level(args: Any) -> Level | None:
@@ -311,6 +339,12 @@ def _level_of_other(x: Any) -> Level | None:
 
 def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` by the highest level among its arguments; NotImplemented if there is none."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented
@@ -319,6 +353,13 @@ def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` into its first argument, likewise."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args, inplace=True)
+        if found is not NotImplemented:
+            return found
     level = top_level(args)
     if level is None:
         return NotImplemented

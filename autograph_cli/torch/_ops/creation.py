@@ -14,7 +14,8 @@ from .._core import layout as layouts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import S
-from .._core.tensor import LEAF, Tensor, inference_result, make
+from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
+from .._core.transforms import beside
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
@@ -256,6 +257,9 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_like(input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False, memory_format: Any = layouts.preserve_format) -> Tensor:  # fmt: skip
+        if isinstance(input, Wrapped):
+            options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
+            return beside(input, lambda x: make_like(x, **options))
         raw = _tensor(f"{name}_like", input)._raw
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
         preserves = memory_format in (None, layouts.preserve_format)
@@ -266,7 +270,11 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
         """Of the dtype of `self`, unless another is asked for."""
-        return make_new(*size, dtype=self.dtype if dtype is None else dtype, **keyword)
+        wanted = self.dtype if dtype is None else dtype
+        if isinstance(self, Wrapped):
+            shape = lengths(name, size, keyword.pop("size", None))
+            return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
+        return make_new(*size, dtype=wanted, **keyword)
 
     for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
         run.__name__ = run.__qualname__ = public
@@ -303,6 +311,8 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """`full` with the shape, the dtype and the order of dimensions of `input`."""
+    if isinstance(input, Wrapped):
+        return beside(input, lambda x: full_like(x, fill_value, dtype=dtype, **placement))
     new = functions["empty_like"](input, dtype=dtype, **placement)
     value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
     return finish("full_like", _filled(new._raw, value), requires_grad)
@@ -333,7 +343,9 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
 @composite(function=False)
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
     """`full` of the dtype of this tensor."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **placement)
+    wanted = self.dtype if dtype is None else dtype
+    run = lambda _, size: full(size, fill_value, dtype=wanted, **placement)  # noqa: E731
+    return beside(self, run, lengths("new_full", (tuple(size),)))
 
 
 @composite(function=False)
@@ -380,6 +392,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 def _formula(name: str, fill: Callable[..., Any]) -> None:
     def run(*args: Any) -> Tensor:
+        if isinstance(args[0], Wrapped):
+            return beside(args[0], lambda x: run(x, *args[1:]))
         raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
         return make(raw[()] if raw.ndim == 0 else raw)
 

@@ -10,6 +10,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.transforms import beside
 from .._core.views import check_inplace, run_inplace
 from . import views
 from ._index_checks import along
@@ -102,7 +103,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return make(np.zeros(size, like._raw.dtype)[()])
+    return beside(like, lambda x, size: make(np.zeros(size, x._raw.dtype)[()]), tuple(size))
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import keyword
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, dtypes, general
+from .._core import dims, dtypes, general, randomness
 from .._core import generator as samplers
+from .._core.batching import expanded, value_of
 from .._core.named import Named
-from .._core.operation import operation
+from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
+from .._core.state import L
 from .._core.tensor import Tensor, inference_result, make
+from .._core.transforms import batched, below
 from .._core.views import run_inplace
 from .creation import finish, lengths, placed
 
@@ -142,6 +146,20 @@ def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
 # ---------------------------------------------------------------- by size
 
 
+def _new(name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None) -> Tensor:
+    """A tensor of random numbers; under vmap as its randomness says."""
+    if L.levels and out is None:
+        found = randomness.drawn(shape, draw)
+        return found.requires_grad_() if requires_grad else found
+    return finish(name, draw(shape), requires_grad, out)
+
+
+def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
+    if L.levels:
+        return _new(name, input._raw.shape, draw, requires_grad)
+    return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
+
+
 def _random(name: str, sampler: Callable[..., Any]) -> None:
     def run(*size: Any, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
             pin_memory: bool = False, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:  # fmt: skip
@@ -149,13 +167,12 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         if more:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
-        return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
+        return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
     def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
              requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
-        raw = in_memory_order(lambda shape: sampler(stream_of(generator), shape, wanted), input._raw)
-        return finish(f"{name}_like", raw, requires_grad)
+        return _new_like(name, input, lambda shape: sampler(stream_of(generator), shape, wanted), requires_grad)
 
     run.__name__, like.__name__ = name, f"{name}_like"
     run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
@@ -185,8 +202,8 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
         raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    raw = samplers.integers(stream_of(generator), lengths("randint", (tuple(size),)), wanted, first, last)
-    return finish("randint", raw, requires_grad, out)
+    draw = lambda shape: samplers.integers(stream_of(generator), shape, wanted, first, last)  # noqa: E731
+    return _new("randint", lengths("randint", (tuple(size),)), draw, requires_grad, out)
 
 
 def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
@@ -206,8 +223,8 @@ def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, d
     """`randint` with the shape and the dtype of `input`."""
     first, last = _range("randint_like", list(args), low, high)
     wanted = placed("randint_like", dtype, layout, device, pin_memory, input._raw.dtype)
-    raw = in_memory_order(lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last), input._raw)
-    return finish("randint_like", raw, requires_grad)
+    draw = lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last)  # noqa: E731
+    return _new_like("randint", input, draw, requires_grad)
 
 
 @composite(method=False)
@@ -215,7 +232,10 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = 
              pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    return finish("randperm", samplers.permutation(stream_of(generator), int(n), wanted), requires_grad, out)
+    draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
+    if L.levels and out is None:
+        return randomness.drawn_each(draw)
+    return finish("randperm", draw(), requires_grad, out)
 
 
 @composite()
@@ -230,7 +250,24 @@ def multinomial(
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
         general.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
         return out
-    return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement)))
+    return _multinomial(input.detach(), num_samples, replacement, generator)
+
+
+def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
+    """The rows of each sample drawn after those of the one before."""
+    level = randomness.innermost() if L.levels else None
+    if level is None:
+        return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, count, replacement)))
+    with below(level):
+        value, batched_here = value_of(level, input)
+        if level.randomness == "same":
+            if batched_here:
+                raise RuntimeError(randomness.NOT_THE_SAME)
+            return _multinomial(value, count, replacement, generator)
+        value = expanded(value, batched_here, level.size)
+        *lead, classes = value._raw.shape
+        rows = operations.reshape(value, (math.prod(lead), classes))
+        return batched(level, operations.reshape(_multinomial(rows, count, replacement, generator), (*lead, count)), 0)
 
 
 # ---------------------------------------------------------------- in place
@@ -388,8 +425,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """Normal numbers around `mean`, `std` apart: one or both are tensors, or else a `size` is given."""
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
-        raw = samplers.normal(stream_of(generator), lengths("normal", (tuple(size),)), wanted, float(mean), float(std))
-        return finish("normal", raw, requires_grad, out)
+        draw = lambda shape: samplers.normal(stream_of(generator), shape, wanted, float(mean), float(std))  # noqa: E731
+        return _new("normal", lengths("normal", (tuple(size),)), draw, requires_grad, out)
     run = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}.get(
         (isinstance(mean, Tensor), isinstance(std, Tensor))
     )

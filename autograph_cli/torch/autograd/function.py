@@ -301,6 +301,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return node, result
 
     @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """(outputs, their batch dimensions) of arguments of which some have a batch dimension; see `torch.vmap`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangent of each output, given those of the arguments."""
         raise NotImplementedError(
