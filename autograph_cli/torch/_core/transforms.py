@@ -18,7 +18,7 @@ import numpy as np
 from . import general
 from .kinds import RANDOM
 from .node import View
-from .stand_in import StandIn
+from .stand_in import NO_MEMORY, StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
 from .views import share
@@ -264,6 +264,13 @@ class Batched(Wrapped):
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
             "transformed instead."
         )
+
+    @property
+    def data(self) -> Tensor:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    def numpy(self, **_: Any) -> Any:
+        raise RuntimeError(NO_MEMORY)
 
     def __repr__(self, **_: Any) -> str:
         value = textwrap.indent(repr(self._value), "    ")
