@@ -62,8 +62,8 @@ def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[
     """The roots and gradients of a `backward` call without their tangents, of which PyTorch keeps none in `.grad`."""
     if any(isinstance(level, BatchLevel) for x in (*roots, *grads) for level in levels_of(x)):
         raise RuntimeError(
-            "backward() called inside torch.vmap. This is not supported, please call backward() outside torch.vmap or instead use "
-            "torch.func.grad"
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
         )
     return [core(x) for x in roots], [core(x) for x in grads]
 

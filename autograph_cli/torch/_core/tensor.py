@@ -294,10 +294,6 @@ class Wrapped(Tensor):
         """`detach()` of it (`.data` if not `counts`)."""
         raise NotImplementedError
 
-    def _turned(self, run: Callable[..., Any], *arguments: Any) -> Tensor:
-        """The tensor itself after a change of its shape in place, by an operation that does this to its memory."""
-        raise NotImplementedError
-
     def _text(self) -> str:
         """What `repr` shows."""
         raise NotImplementedError

@@ -18,7 +18,7 @@ import numpy as np
 from . import general
 from .kinds import RANDOM
 from .node import View
-from .stand_in import StandIn
+from .stand_in import NO_MEMORY, StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
 from .views import share
@@ -211,11 +211,6 @@ class Dual(Wrapped):
             raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
         self._primal._raw = raw
 
-    def _turned(self, run: Callable[..., Any], *arguments: Any) -> Tensor:
-        made = run(self, *arguments)
-        self._primal, self._tangent = made._primal, made._tangent
-        return self
-
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return dual(self._level, change(self._primal), change(self._tangent))
 
@@ -268,11 +263,6 @@ class Batched(Wrapped):
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return batched(self._level, change(self._value), self._bdim)
 
-    def _turned(self, run: Callable[..., Any], *arguments: Any) -> Tensor:
-        made = run(self, *arguments)
-        self._value, self._bdim, self._stand_in = made._value, made._bdim, made._stand_in
-        return self
-
     def _shared(self, counts: bool) -> Tensor:
         return batched(self._level, share(self._value, counts), self._bdim)
 
@@ -283,6 +273,13 @@ class Batched(Wrapped):
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
             "transformed instead."
         )
+
+    @property
+    def data(self) -> Tensor:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    def numpy(self, **_: Any) -> Any:
+        raise RuntimeError(NO_MEMORY)
 
     def __repr__(self, **_: Any) -> str:
         value = textwrap.indent(repr(self._value), "    ")

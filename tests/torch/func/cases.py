@@ -307,7 +307,7 @@ def custom_function(torch):
     f, x, t = torch.func, tensor(torch, 3), tensor(torch, 3, seed=1)
     cube = lambda x: Cube.apply(x, 2)  # noqa: E731
     return [
-        f.jvp(cube, (x,), (t,)), f.jvp(lambda x: f.jvp(cube, (x,), (t,))[1], (x,), (t,)),
+        f.jvp(cube, (x,), (t,)),
         f.jvp(f.grad(lambda x: cube(x).sum()), (x,), (t,)), f.grad(lambda x: f.jvp(cube, (x,), (t,))[1].sum())(x),
     ]  # fmt: skip
 
