@@ -12,10 +12,11 @@ from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorde
 from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
 from .placement import filled, kernels
-from .reverse import GradCall, backward_parts
+from .reverse import GradCall, backward_parts, in_front
 from .size import Size
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
+from .transforms import BatchLevel, batched, running
 
 _by_sequence = attrgetter("_seq")
 
@@ -106,17 +107,16 @@ def gradients(call: GradCall) -> list[Tensor | None]:
 
 def _grad_batched(roots: list[Any], targets: list[Any], grads: list[Any], retain_graph: bool | None, create_graph: bool,
                   allow_unused: bool | None, materialize_grads: bool) -> tuple[Any, ...]:  # fmt: skip
-    """A `grad` call for each row of the gradients; the rows of results are stacked."""
-    rows = _rows(roots, grads)
-    keep = create_graph if retain_graph is None else retain_graph
-    found = [
-        grad(roots, targets, row, keep or i < len(rows) - 1, create_graph, True, allow_unused, False, materialize_grads)
-        for i, row in enumerate(rows)
-    ]
-    return tuple(None if column[0] is None else _stacked(list(column)) for column in zip(*found, strict=True))
+    """A `grad` call for each row of the gradients, all at once: a vmap over them."""
+    level = BatchLevel(_rows(roots, grads))
+    with running(level):
+        rows = [batched(level, g, 0) for g in grads]
+        found = grad(roots, targets, rows, retain_graph, create_graph, True, allow_unused, False, materialize_grads)
+        return tuple(None if g is None else in_front(level, g) for g in found)
 
 
-def _rows(roots: list[Any], grads: list[Any]) -> list[list[Any]]:
+def _rows(roots: list[Any], grads: list[Any]) -> int:
+    """The number of rows, which all gradients have."""
     sizes = []
     for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
         edge = _root_edge(root)
@@ -135,11 +135,7 @@ def _rows(roots: list[Any], grads: list[Any]) -> list[list[Any]]:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
         )
-    return [[g[k] for g in grads] for k in range(sizes[0] if sizes else 0)]
-
-
-def _stacked(column: list[Any]) -> Any:
-    return operations.stack(column, 0)
+    return sizes[0] if sizes else 0
 
 
 def _sequence(x: Any) -> list[Any]:

@@ -254,7 +254,7 @@ def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Te
     target: Tensor = args[0]
     call = opened(level, op, args)
     if not call.marks[0]:
-        raise RuntimeError(refusal(op))
+        raise RuntimeError(refusal(op, target, zip(call.args, call.marks, strict=True)))
     value: Tensor = call.args[0]
     if op.pointwise and op.identifier not in rules:
         run_inplace(op, tuple(aligned(call)))
@@ -274,9 +274,12 @@ def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Te
     return target
 
 
-def refusal(op: Operation) -> str:
+def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) -> str:
     """PyTorch's sentence for a tensor that all samples share and that each would change in its own way."""
-    name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_" if not op.pointwise else "inplace arithmetic")
+    if op.name in ("add", "atan2", "copysign"):
+        shape = dims.broadcast(target._raw.shape, *(x._raw.shape for x, mark in others if mark))
+        return f"output with shape {list(target._raw.shape)} doesn't match the broadcast shape {list(shape)}"
+    name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_")
     return (
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
         "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
@@ -285,8 +288,13 @@ def refusal(op: Operation) -> str:
     )
 
 
-_IN_PLACE = {"copy": "inplace arithmetic", "masked_fill": "inplace arithmetic", "fill": "fill_", "index_put": "index_put_",
-             "index_add": "index_add_", "bernoulli_": "inplace bernoulli"}  # fmt: skip
+_ARITHMETIC = ("copy", "sub", "mul", "div", "clamp", "clamp_min", "clamp_max", "logical_and", "logical_or", "logical_xor")
+_IN_PLACE = {
+    **dict.fromkeys(_ARITHMETIC, "inplace arithmetic"),
+    **{name: f"{name}_" for name in ("fill", "index_fill", "index_put", "index_add", "scatter_add")},
+    "bernoulli_": "inplace bernoulli",
+}
+"""How PyTorch calls some operations when it refuses them."""
 
 
 from . import batching_layers, batching_rules  # noqa: E402, F401  (they fill in the rules)

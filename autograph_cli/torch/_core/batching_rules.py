@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from . import general
+from . import dims, general
 from .batching import Call, Rule, aligned, expanded, folded, leading, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
+from .stand_in import SENTENCES
 from .tensor import Tensor, make
 
 f = operations
@@ -60,6 +61,18 @@ family(folded, """
     grid_sampler_3d_backward channel_shuffle clone_format
     _scaled_dot_product_flash_attention_for_cpu_backward
 """)
+
+
+@rule("_unique2", "unique_dim", "unique_consecutive", "masked_select")
+def _depends_on_values(call: Call) -> Any:
+    """The shape of the result would differ from sample to sample."""
+    if call.op.name == "masked_select" and not call.has("mask"):
+        shape = dims.broadcast(call.shape("self"), call.shape("mask"))
+        x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
+        mask = f.expand(call["mask"], shape)
+        places = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
+        return f.index(x, [None, *places]) if places else f.index(f.unsqueeze(x, 1), [None, make(np.nonzero([mask._raw])[0])])
+    raise RuntimeError(SENTENCES[call.op.name])
 
 
 # ---------------------------------------------------------------- shapes

@@ -97,7 +97,7 @@ def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:
         run_inplace(table["copy"], (value, once))
         return target
     if not call.marks[0]:
-        raise RuntimeError(batching.refusal(call.op) if others else NOT_DIFFERENT)
+        raise RuntimeError(batching.refusal(call.op, value, ()) if others else NOT_DIFFERENT)
     run_inplace(call.op, tuple(batching.aligned(call)))
     return target
 

@@ -70,13 +70,34 @@ class StandIn:
     __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
 
 
+_MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+SENTENCES = {
+    **{
+        name: f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. {_MISSING}"
+        for name in ("nonzero", "where", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave")
+    },
+    "tensor_index": "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+    "with a boolean mask.",
+    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+    f"each batch this would return a differently shaped Tensor. {_MISSING}",
+    "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "slopes": "vmap: we do not yet support aten::rrelu. Please file an issue",
+}
+"""PyTorch's words for some functions that cannot be batched."""
+SENTENCES["expanded_masks"] = SENTENCES["tensor_index"]
+
+
 def _refusal() -> RuntimeError:
     """The error for what reads a batched tensor's elements, with the name of the function that does."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_name.startswith(("<", "_refus")):
         frame = frame.f_back
+    name = frame.f_code.co_name.strip("_")
+    if name in SENTENCES:
+        return RuntimeError(SENTENCES[name])
     return RuntimeError(
-        f"vmap: {frame.f_code.co_name.strip('_')} reads the elements of a batched tensor, which is not available in autograph's engine"
+        f"vmap: {name} reads the elements of a batched tensor, which is not available in autograph's engine"
     )
 
 

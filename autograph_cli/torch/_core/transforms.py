@@ -18,7 +18,7 @@ import numpy as np
 from . import general
 from .kinds import RANDOM
 from .node import View
-from .stand_in import StandIn
+from .stand_in import NO_MEMORY, StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
 from .views import share
@@ -197,10 +197,19 @@ class Dual(Wrapped):
     _tangent: Tensor
 
     _inner = property(lambda self: self._primal)
-    _raw = _slot("_raw")
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
+
+    @property
+    def _raw(self) -> Any:
+        return self._primal._raw
+
+    @_raw.setter
+    def _raw(self, raw: Any) -> None:
+        if raw.shape != self._primal._raw.shape:
+            raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
+        self._primal._raw = raw
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return dual(self._level, change(self._primal), change(self._tangent))
@@ -264,6 +273,13 @@ class Batched(Wrapped):
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
             "transformed instead."
         )
+
+    @property
+    def data(self) -> Tensor:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    def numpy(self, **_: Any) -> Any:
+        raise RuntimeError(NO_MEMORY)
 
     def __repr__(self, **_: Any) -> str:
         value = textwrap.indent(repr(self._value), "    ")

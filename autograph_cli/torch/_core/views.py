@@ -196,6 +196,8 @@ class CopySlices(Node):
         return (result, *grads[1:])
 
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        if isinstance(grad, Wrapped):
+            return self._run_wrapped(f, grad)
         result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
         same = grad._raw.dtype == self.dtype
@@ -206,6 +208,23 @@ class CopySlices(Node):
         else:
             part.copy_(grads[0])
         return (result, *grads[1:])
+
+    def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        """The same without a change in place, by the places of the view's elements in the base."""
+        if grad._raw.dtype != self.dtype:
+            raise NotImplementedError("a change in place through view_as_real or view_as_complex under a transform of functions")
+        shape = self.base[0]
+        places = empty_strided(*self.base, np.dtype(np.int64))
+        places[...] = np.arange(places.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (places.size,))
+        part = f.reshape(f.index_select(flat, 0, changed), self.view[0])
+        grads = self.function()._run_recorded(f, part)
+        if grads[0] is None:
+            flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
+        else:
+            flat = f.index_copy(flat, 0, changed, f.reshape(f.expand(grads[0], self.view[0]), (changed._raw.size,)))
+        return (f.reshape(flat, shape), *grads[1:])
 
 
 # ---------------------------------------------------------------- in-place

@@ -10,7 +10,8 @@ from .._core import dims
 from .._core.operation import Operation, operation, operations
 from .._core.placement import kernel_of, kernels
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace
 from . import arranging, complexes, joining, views
 
@@ -237,6 +238,12 @@ _squeeze_dims = _turned(
 
 def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     """Give a tensor another shape in place: its memory stays, what sees it changes."""
+    if isinstance(tensor, Batched):
+        return _turned_batch(tensor, run, arguments)
+    if isinstance(tensor, Dual) and tensor._level.alive:
+        made = run(tensor, *arguments)
+        tensor._primal, tensor._tangent = made._primal, made._tangent
+        return tensor
     check_inplace(tensor)
     if tensor._base is not None and tensor.requires_grad:
         raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
@@ -245,6 +252,14 @@ def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     if made._edge is not None:
         tensor._edge = made._edge
     bump(tensor)
+    return tensor
+
+
+def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Tensor:
+    """`turn` of each sample: the batched tensor goes on with another view of its memory."""
+    name = run.op.identifier.replace("__", "_").rstrip("_")  # type: ignore[attr-defined]
+    made = getattr(operations, name)(tensor, *arguments)
+    tensor._value, tensor._bdim = made._value, made._bdim
     return tensor
 
 
@@ -293,6 +308,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("resize_ under a transform is not available in autograph's engine")
     shape = dims.sizes(size)
     for n in shape:
         if n < 0:

@@ -226,7 +226,7 @@ def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
 def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any]) -> tuple[Tensor, int]:
     tensor = _index_tensor(item)
     kind = tensor._raw.dtype.kind
-    if tensor.ndim == 0 and kind in "iu":
+    if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
         return _select(result, dim, int(tensor._raw), where), dim
     if kind == "b":
         if tensor.ndim == 0:

@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.placement import kernels
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
+from .._core.transforms import core
 from .results import named_result
 
 sum_all = operation(
@@ -442,7 +443,8 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
 
 
 def has_zero(x: Tensor) -> bool:
-    return bool(kernels(x._raw).has_zero(x._raw))
+    raw = core(x)._raw
+    return bool(kernels(raw).has_zero(raw))
 
 
 operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side

@@ -7,7 +7,7 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, Wrapped, make
 from .._kernels.meta import readable
 from . import functions as unary
 from . import views
@@ -181,7 +181,7 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
 def exp_block(a: Tensor, grad: Tensor) -> Tensor:
     """The derivative of the matrix exponential at `a` towards `grad`, as a block of a larger exponential."""
     n = a._raw.shape[-1]
-    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), a)
+    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), grad if isinstance(grad, Wrapped) else a)
     for i, j, block in ((0, 0, a), (n, n, a), (0, n, grad)):
         rows = views.slice_op(meta, meta.ndim - 2, i, i + n, 1)
         views.slice_op(rows, meta.ndim - 1, j, j + n, 1).copy_(block)
