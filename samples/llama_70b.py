@@ -1,4 +1,4 @@
-"""The training step of a language model with 70 billion parameters, on the device `meta`: its graph, and none of its 280 GB.
+"""A training step of a language model with 70 billion parameters, on the device `meta`: its graph, not its 280 GB.
 
     autograph run samples/llama_70b.py
     autograph render -o llama.svg                       the whole model, layer by layer
@@ -109,4 +109,4 @@ with torch.device("meta"):
 loss.backward()
 
 count = sum(p.numel() for p in model.parameters())
-print(f"{count / 1e9:.1f} billion parameters, {4 * count / 1e9:.0f} GB in float32; a loss {tuple(loss.shape)} on {loss.device}")
+print(f"{count / 1e9:.1f} billion parameters, {4 * count / 1e9:.0f} GB in float32; the loss is on {loss.device}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .meta import NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
+from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
 
 Rule = Callable[..., Any]
 
@@ -467,6 +467,11 @@ for _name, _half, _real_result in (
     _transform(_name, _half, _real_result)
 
 
-@stands_for(np.array_equal, np.allclose, np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.bincount)
+@stands_for(np.nonzero)
+def _nonzero(a: Any) -> Any:
+    raise NotImplementedError(NO_COUNT)
+
+
+@stands_for(np.array_equal, np.allclose, np.flatnonzero, np.argwhere, np.unique, np.bincount)
 def _depends_on_elements(*_: Any, **__: Any) -> Any:
     raise NotImplementedError(NO_DATA)

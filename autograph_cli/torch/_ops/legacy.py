@@ -92,7 +92,7 @@ TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.name 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of this tensor's legacy class; or the tensor as a given dtype, class or class name."""
     if dtype is None:
-        return f"torch.{self.dtype.legacy}"
+        return f"torch.{'meta.' if self.is_meta else ''}{self.dtype.legacy}"
     return self.to(_dtype_of_type(dtype))
 
 
