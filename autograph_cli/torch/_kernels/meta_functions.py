@@ -340,7 +340,7 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
 def _cross(a: Any, b: Any, axis: int) -> Any:
     shape = list(np.broadcast_shapes(a.shape, b.shape))
     found = Meta((*shape[:axis], *shape[axis + 1 :], shape[axis]), np.result_type(a.dtype, b.dtype))
-    return np.moveaxis(found, -1, axis)
+    return _moveaxis(found, -1, axis)
 
 
 @stands_for(np.tensordot)
