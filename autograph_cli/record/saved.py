@@ -10,10 +10,11 @@ import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Output, Row, Tape, key_of
-from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed, SavedList
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = (bool, int, float, complex, str)
 _KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype))
@@ -51,7 +52,7 @@ def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
 
 @functools.lru_cache(1024)
 def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
-    return TensorType(dtype.name, shape)
+    return TensorType(dtype.name, tuple(shape), "meta" if shape.__class__ is MetaLike else "cpu")
 
 
 @functools.cache
@@ -144,12 +145,15 @@ def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: i
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
         return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0, None
+    shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
     storage = storages.setdefault(id(owner(raw)), start + len(storages))
-    return name, raw.dtype, raw.shape, storage, raw.nbytes, version, output
+    return name, raw.dtype, shape, storage, raw.nbytes, version, output
 
 
 def owner(raw: Any) -> Any:
-    """The array whose memory this is."""
+    """The array whose memory this is, or what stands for it where there is none."""
+    if raw.__class__ is Meta:
+        return raw.memory
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
         raw, base = base, base.base
@@ -177,12 +181,12 @@ def _shown(item: Any) -> str:
 
 
 def bytes_kept(nodes: Iterable[Node]) -> int:
-    """The bytes that these nodes keep for backward; memory that several of them share counts once."""
+    """The bytes that these nodes keep for backward; memory that several of them share counts once, what is on `meta` not at all."""
     sizes: dict[int, int] = {}
     for node in nodes:
         for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
-            if raw is not None:
+            if raw is not None and raw.__class__ is not Meta:
                 place = id(owner(raw))
                 sizes[place] = max(sizes.get(place, 0), raw.nbytes)
     return sum(sizes.values())

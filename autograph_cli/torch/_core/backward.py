@@ -11,7 +11,7 @@ from . import dtypes, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
 from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
-from .placement import filled, kernels
+from .placement import filled, kernels, like_is_meta
 from .reverse import GradCall, backward_parts, in_front
 from .size import Size
 from .state import BackwardCall, L, S
@@ -184,6 +184,9 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
                 f"{Size(shape)}."
             )
+        elif g.is_meta is not like_is_meta(like_at(edge)):
+            places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+            raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
         elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
             raise RuntimeError(
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

@@ -48,6 +48,11 @@ def without_memory(raw: Any) -> Any:
     return raw if raw.__class__ is Meta else Meta(raw.shape, raw.dtype, raw.strides)
 
 
+def like_is_meta(like: Any) -> bool:
+    """Whether what looks as `like` (see `like_of`) has no memory."""
+    return like.__class__ is MetaLike
+
+
 def beside(raw: Any, like: Any) -> Any:
     """A raw array on the device of another."""
     return without_memory(raw) if like.__class__ is Meta else raw

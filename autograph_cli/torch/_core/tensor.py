@@ -188,6 +188,10 @@ class Tensor(metaclass=Named):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if self.is_meta is not new.is_meta:
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+            )
         self._raw = new._raw
         accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
         if accumulator is not None:
@@ -335,6 +339,11 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
+        )
+    if grad.is_meta is not tensor.is_meta:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type '{tensor.device}'. Please "
+            "ensure that the gradient and the tensor are on the same device"
         )
     if grad.dtype is not tensor.dtype:
         name = grad._raw.dtype.name

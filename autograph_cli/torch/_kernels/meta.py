@@ -20,6 +20,10 @@ _NOWHERE = 1 << 40
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
+NO_COUNT = (
+    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent implementation "
+    "does not exist. How many elements are not zero is not known on the device 'meta'."
+)
 NO_NUMBER = "Tensor.item() cannot be called on meta tensors"
 NO_FUNCTION = "not available for arrays without memory"
 
@@ -225,7 +229,10 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
         raise NotImplementedError(NO_DATA)
 
     __bool__ = __int__ = __float__ = __complex__ = __index__ = __contains__ = item = _no_number
-    __array__ = tolist = tobytes = dump = nonzero = _no_data
+    __array__ = tolist = tobytes = dump = _no_data
+
+    def nonzero(self) -> Any:
+        raise NotImplementedError(NO_COUNT)
 
 
 functions: dict[Any, Callable[..., Any]] = {}

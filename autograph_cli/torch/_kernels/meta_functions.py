@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .meta import NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
+from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
 
 Rule = Callable[..., Any]
 
@@ -340,7 +340,7 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
 def _cross(a: Any, b: Any, axis: int) -> Any:
     shape = list(np.broadcast_shapes(a.shape, b.shape))
     found = Meta((*shape[:axis], *shape[axis + 1 :], shape[axis]), np.result_type(a.dtype, b.dtype))
-    return np.moveaxis(found, -1, axis)
+    return _moveaxis(found, -1, axis)
 
 
 @stands_for(np.tensordot)
@@ -467,6 +467,11 @@ for _name, _half, _real_result in (
     _transform(_name, _half, _real_result)
 
 
-@stands_for(np.array_equal, np.allclose, np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.bincount)
+@stands_for(np.nonzero)
+def _nonzero(a: Any) -> Any:
+    raise NotImplementedError(NO_COUNT)
+
+
+@stands_for(np.array_equal, np.allclose, np.flatnonzero, np.argwhere, np.unique, np.bincount)
 def _depends_on_elements(*_: Any, **__: Any) -> Any:
     raise NotImplementedError(NO_DATA)

@@ -10,7 +10,7 @@ from .._core.state import L
 from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
 from .bessel import Bessel
 from .embedding import MAX
-from .meta import NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
+from .meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 
@@ -165,10 +165,7 @@ class MetaKernels(Kernels):
         return sum(parts[1:], parts[0])
 
     def nonzero(self, a: Any) -> Any:
-        raise NotImplementedError(
-            "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
-            "implementation does not exist. How many elements are not zero is not known on the device 'meta'."
-        )
+        raise NotImplementedError(NO_COUNT)
 
 
 def _element_by_element(name: str) -> None:

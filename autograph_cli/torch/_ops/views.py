@@ -144,7 +144,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         return view_op(input, size)
     stride = _alias_strides(raw, size)
     if stride is not None:
-        return reshape_alias(input, size, stride)
+        return view_op(input, size) if input.is_meta else reshape_alias(input, size, stride)
     return unsafe_view(unary.clone(input), size)
 
 
