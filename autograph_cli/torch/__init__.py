@@ -76,6 +76,7 @@ from . import (
     utils,
     version,
 )
+from ._core.vmap import vmap
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
@@ -86,7 +87,6 @@ from ._settings import (
     set_num_threads,
     use_deterministic_algorithms,
 )
-from ._core.vmap import vmap
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,

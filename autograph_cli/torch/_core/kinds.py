@@ -76,8 +76,5 @@ def linear(identifier: str, flags: Any) -> bool | str:
     return "each" if identifier in BY_INPUT else False
 
 
-RANDOM = frozenset("""
-    normal_ uniform_ exponential_ geometric_ cauchy_ log_normal_ random_ random__to random__from bernoulli__float bernoulli__Tensor
-    bernoulli bernoulli_p normal_Tensor_float normal_float_Tensor normal_Tensor_Tensor
-""".split())
+RANDOM = frozenset(["normal_", "uniform_", "exponential_", "geometric_", "cauchy_", "log_normal_", "random_", "random__to", "random__from", "bernoulli__float", "bernoulli__Tensor", "bernoulli", "bernoulli_p", "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor"])
 """Draw random numbers."""

@@ -186,9 +186,19 @@ class CopySlices(Node):
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 
+    def _buffer(self, f: Any, grad: Tensor) -> Tensor:
+        """New memory laid out as the base is; for a batched gradient, of each sample."""
+        if not isinstance(grad, Wrapped):
+            return make(empty_strided(*self.base, grad._raw.dtype))
+        from .transforms import beside
+
+        flat = beside(grad, lambda x, size: make(np.empty(size, x._raw.dtype)), (spanned(*self.base),))
+        made: Tensor = f.as_strided(flat, *self.base, 0)
+        return made
+
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = make(empty_strided(*self.base, grad._raw.dtype))
-        result.copy_(grad)
+        result = self._buffer(f, grad)
+        result.copy_(grad)  # type: ignore[attr-defined]
         same = grad._raw.dtype == self.dtype
         part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
         grads = self.function()._run_recorded(f, f.clone(part))
