@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import dims, general
-from .batching import Call, Rule, aligned, expanded, folded, leading, pointwise, raised, reshaped, rules, shifted
+from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
 from .stand_in import SENTENCES
 from .tensor import Tensor, make
@@ -36,7 +36,7 @@ family(leading, """
     softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy transpose__fresh
     select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
     diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes split_with_sizes_copy unsafe_split
-    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter unfold_backward overlap_add frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu
+    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter overlap_add frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu
     sort sort_stable topk gather scatter_src scatter_value scatter_reduce scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim
     max_dim min_dim amax amin any all cumsum cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList
     mean_dim nansum var std var_mean std_mean prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor

@@ -8,7 +8,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, Wrapped, make
 from . import functions as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
