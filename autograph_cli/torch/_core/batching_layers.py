@@ -75,15 +75,15 @@ def _convolution_backward(call: Call) -> Any:
         found = f.convolution_backward(first_two(grad), first_two(image), kernel, *geometry, groups, (mask[0], False, False))
         over = (1, *range(3, grad._raw.ndim))
         by_bias = f.sum_dim_IntList(grad, over, False) if mask[2] else None
-        return None if found[0] is None else apart(found[0], size), None, by_bias
+        return apart(found[0], size) if mask[0] else None, None, by_bias
     kernel = first_two(call.full("weight"))
     by_image, by_kernel, by_bias = f.convolution_backward(
         by_channels(grad), by_channels(image), kernel, *geometry, groups * size, mask
     )
     return (
-        None if by_image is None else from_channels(by_image, size),
-        None if by_kernel is None else apart(by_kernel, size),
-        None if by_bias is None else apart(by_bias, size),
+        from_channels(by_image, size) if mask[0] else None,
+        apart(by_kernel, size) if mask[1] else None,
+        apart(by_bias, size) if mask[2] else None,
     )
 
 

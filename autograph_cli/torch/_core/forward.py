@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, general, views
+from . import dtypes, general, kinds, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
 from .operation import operations
@@ -67,11 +67,11 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
     needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
-        if t is None or not general.differentiable(op, i, o):
+        if not general.differentiable(op, i, o):
             fitted.append(None)
-        else:
-            t = fit(t, o)
-            fitted.append(t if needed or not t.requires_grad else detached(t))
+            continue
+        t = zeros_like(o) if t is None else fit(t, o)
+        fitted.append(t if needed or not t.requires_grad else detached(t))
     return fitted
 
 
@@ -201,10 +201,14 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 
 
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """Any operation: the `vjp` of the `vjp` by the cotangent, which is linear; at ones, where no formula has a pole."""
+    """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
+    wanted = [general.differentiable(op, i, o) for i, o in enumerate(outputs)]
+    if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
+        return [zeros_like(o) for o in outputs]
     mode, L.grad = L.grad, True
     try:
-        seeds = [fresh(ones_like(o)) if general.differentiable(op, i, o) else None for i, o in enumerate(outputs)]
+        point = ones_like if op.identifier in kinds.FROM_ONES else zeros_like
+        seeds = [fresh(point(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
@@ -222,7 +226,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     finally:
         L.grad = mode
     rest = iter(found)
-    return [None if s is None else next(rest) for s in seeds]
+    return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
 
 
 _WANTED: Any = (None, 0)

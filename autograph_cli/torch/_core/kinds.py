@@ -35,7 +35,7 @@ NOT_POINTWISE = _names("""
 LINEAR = _names("""
     add sub rsub neg mul_Scalar div_Scalar clone clone_format copy _to_copy _conj _conj_physical complex where view_as_real
     view_as_complex _unsafe_view _reshape_alias view alias expand permute t transpose unsqueeze unsqueeze_in_place squeeze
-    squeeze_dim squeeze_dims squeeze__dim select slice as_strided diagonal split split_with_sizes unbind unsafe_split
+    squeeze_dim squeeze_dims squeeze__dim squeeze_ squeeze__dims unsqueeze_ t_ transpose_ as_strided_ select slice as_strided diagonal split split_with_sizes unbind unsafe_split
     unsafe_split_with_sizes cat stack block_diag select_backward slice_backward diagonal_backward flip roll tril triu repeat
     diag_embed rot90 index gather index_select masked_select take index_put index_put_impl index_add index_copy scatter_add
     scatter_src put masked_scatter masked_scatter_backward masked_fill_Tensor slice_scatter select_scatter diagonal_scatter
@@ -60,6 +60,9 @@ BY_INPUT = _names("""
     mul mm mv dot bmm vdot linalg_cross _trilinear
 """)
 """Linear in each input that has a derivative, as long as the others stay."""
+
+FROM_ONES = _names("logcumsumexp")
+"""Whose formula has a pole where the gradient is 0, and so must not be transposed there."""
 
 
 def pointwise(identifier: str, flags: Any) -> bool:

@@ -6,6 +6,7 @@ wrapped tensors is worked out from calls on what they wrap.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -245,3 +246,13 @@ def reaches_other(x: Tensor, own: set[Any]) -> bool:
 def ones_like(x: Tensor) -> Tensor:
     """Ones, outside every transform."""
     return make(np.ones(x._raw.shape, x._raw.dtype)[()])
+
+
+def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
+    """The identity matrix over all elements of the tensors, its columns apart and in the tensors' shapes."""
+    sizes = [math.prod(t._raw.shape) for t in tensors]
+    total, begin, found = sum(sizes), 0, []
+    for t, n in zip(tensors, sizes, strict=True):
+        found.append(make(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
+        begin += n
+    return tuple(found)

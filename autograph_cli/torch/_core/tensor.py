@@ -299,6 +299,11 @@ class Wrapped(Tensor):
         raise NotImplementedError
 
 
+def may_follow(x: Tensor) -> bool:
+    """Whether someone may want derivatives by `x`, backward or forward."""
+    return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
+
+
 new = object.__new__
 
 

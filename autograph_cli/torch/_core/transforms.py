@@ -197,10 +197,19 @@ class Dual(Wrapped):
     _tangent: Tensor
 
     _inner = property(lambda self: self._primal)
-    _raw = _slot("_raw")
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
+
+    @property
+    def _raw(self) -> Any:
+        return self._primal._raw
+
+    @_raw.setter
+    def _raw(self, raw: Any) -> None:
+        if raw.shape != self._primal._raw.shape:
+            raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
+        self._primal._raw = raw
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return dual(self._level, change(self._primal), change(self._tangent))

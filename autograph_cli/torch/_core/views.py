@@ -186,19 +186,11 @@ class CopySlices(Node):
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 
-    def _buffer(self, f: Any, grad: Tensor) -> Tensor:
-        """New memory laid out as the base is; for a batched gradient, of each sample."""
-        if not isinstance(grad, Wrapped):
-            return make(empty_strided(*self.base, grad._raw.dtype))
-        from .transforms import beside
-
-        flat = beside(grad, lambda x, size: make(np.empty(size, x._raw.dtype)), (spanned(*self.base),))
-        made: Tensor = f.as_strided(flat, *self.base, 0)
-        return made
-
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = self._buffer(f, grad)
-        result.copy_(grad)  # type: ignore[attr-defined]
+        if isinstance(grad, Wrapped):
+            return self._run_wrapped(f, grad)
+        result = make(empty_strided(*self.base, grad._raw.dtype))
+        result.copy_(grad)
         same = grad._raw.dtype == self.dtype
         part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
         grads = self.function()._run_recorded(f, f.clone(part))
@@ -207,6 +199,23 @@ class CopySlices(Node):
         else:
             part.copy_(grads[0])
         return (result, *grads[1:])
+
+    def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        """The same without a change in place, by the places of the view's elements in the base."""
+        if grad._raw.dtype != self.dtype:
+            raise NotImplementedError("a change in place through view_as_real or view_as_complex under a transform of functions")
+        shape = self.base[0]
+        places = empty_strided(*self.base, np.dtype(np.int64))
+        places[...] = np.arange(places.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (places.size,))
+        part = f.reshape(f.index_select(flat, 0, changed), self.view[0])
+        grads = self.function()._run_recorded(f, part)
+        if grads[0] is None:
+            flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
+        else:
+            flat = f.index_copy(flat, 0, changed, f.reshape(f.expand(grads[0], self.view[0]), (changed._raw.size,)))
+        return (f.reshape(flat, shape), *grads[1:])
 
 
 # ---------------------------------------------------------------- in-place

@@ -11,8 +11,8 @@ import numpy as np
 from .._core import dims
 from .._core.operation import Operation, operation, operations
 from .._core.registry import composite
-from .._core.tensor import Tensor
-from .._core.transforms import Batched
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace
 from . import arranging, complexes, joining, views
 
@@ -243,6 +243,10 @@ def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     """Give a tensor another shape in place: its memory stays, what sees it changes."""
     if isinstance(tensor, Batched):
         return _turned_batch(tensor, run, arguments)
+    if isinstance(tensor, Dual) and tensor._level.alive:
+        made = run(tensor, *arguments)
+        tensor._primal, tensor._tangent = made._primal, made._tangent
+        return tensor
     check_inplace(tensor)
     if tensor._base is not None and tensor.requires_grad:
         raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
@@ -307,6 +311,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("resize_ under a transform is not available in autograph's engine")
     shape = dims.sizes(size)
     for n in shape:
         if n < 0:

@@ -7,8 +7,7 @@ from typing import Any
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
-from .._core.state import L as modes
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, may_follow
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
@@ -327,7 +326,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
-    return svd_op(A, False, modes.grad and A.requires_grad)[1]  # type: ignore[no-any-return]
+    return svd_op(A, False, may_follow(A))[1]  # type: ignore[no-any-return]
 
 
 @composite(out=True)
@@ -355,7 +354,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
     _check_uplo(UPLO)
-    return eigh_op(A, UPLO, modes.grad and A.requires_grad)[0]  # type: ignore[no-any-return]
+    return eigh_op(A, UPLO, may_follow(A))[0]  # type: ignore[no-any-return]
 
 
 def _check_uplo(UPLO: str) -> None:

@@ -136,8 +136,8 @@ clamp_max_scalar = operation(
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)", node="LerpBackward0",
-    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - weight),
-    end=lambda f, grad, weight: f.mul_Scalar(grad, weight),
+    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
+    end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )  # fmt: skip
 _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
 

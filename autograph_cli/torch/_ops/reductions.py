@@ -9,6 +9,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
+from .._core.transforms import core
 from .results import named_result
 
 sum_all = operation(
@@ -441,7 +442,7 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
 
 
 def has_zero(x: Tensor) -> bool:
-    return bool((x._raw == 0).any())
+    return bool((core(x)._raw == 0).any())
 
 
 operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side
