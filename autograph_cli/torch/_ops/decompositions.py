@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from .._kernels.meta import readable
 from . import views
@@ -262,7 +263,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_matrix("cholesky", input)
     from .._core.general import kernels
 
-    check_info("cholesky", kernels(input._raw).linalg_cholesky_ex(input._raw, upper)[1], NOT_POSITIVE)
+    raw = whole(input._raw)
+    check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
 
@@ -378,7 +380,8 @@ def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
     from .._core.general import kernels
 
-    if readable(A._raw) and not kernels(A._raw).xp.isfinite(A._raw).all():
+    raw = whole(A._raw)
+    if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
