@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
+from autograph_cli.export.modules import is_foreign
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -49,6 +51,7 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     top = {frame.id: _ancestor(frame.id, deep, depth, known) for frame in scene.frames if deep[frame.id] >= depth}
     if not top:
         return scene
+    scene = _without_strangers(scene, graph, {frame: known[its].parent for frame, its in top.items()})
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
     closing = _Closing(scene, graph, arrows)
@@ -69,6 +72,25 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     )  # fmt: skip
 
 
+def _without_strangers(scene: Scene, graph: Graph, outside: dict[str, str]) -> Scene:
+    """The scene with tensors from outside of all modules drawn outside of these frames, each once beside a frame."""
+    boxes, into = [], {}
+    first: dict[tuple[str, str, str], str] = {}
+    for box in scene.boxes:
+        if box.frame in outside and is_foreign(box, graph, scene.data):
+            same = first.setdefault((outside[box.frame], box.title, box.tooltip), box.id)
+            into[box.id] = same
+            if same != box.id:
+                continue
+            box = replace(box, frame=outside[box.frame])
+        boxes.append(box)
+    arrows = tuple(
+        replace(arrow, tail=into.get(arrow.tail, arrow.tail), head=into.get(arrow.head, arrow.head))
+        for arrow in scene.arrows
+    )
+    return replace(scene, boxes=tuple(boxes), arrows=arrows)
+
+
 def _ancestor(frame: str, deep: dict[str, int], depth: int, known: dict[str, Frame]) -> str:
     while deep[frame] > depth:
         frame = known[frame].parent
@@ -76,7 +98,7 @@ def _ancestor(frame: str, deep: dict[str, int], depth: int, known: dict[str, Fra
 
 
 def _note(boxes: Iterable[Box], depth: int) -> str:
-    closed = sum(box.style == "module" for box in boxes)
+    closed = len({re.match(r"m\d+|", box.id)[0] for box in boxes if box.style == "module"})  # type: ignore[index]
     return f"closed: {closed:,} module{'s' * (closed > 1)} below depth {depth - 1}"
 
 
@@ -114,9 +136,11 @@ class _Closing:
     def box(self, frame: Frame, members: list[str]) -> Box:
         """The box that stands for a frame."""
         led, left = self.leading.get(frame.id, []), self.leaving.get(frame.id, [])
-        ways = " → ".join(_shapes(its) for its in (led, left) if its)
+        ways = f"{_shapes(led)} → {_shapes(left)}".strip()
         lines = tuple(line for line in (ways, self._size(frame), self._nodes(frame, members)) if line)
+        results = [self.drawn[key].title for key in members if self.drawn[key].style == "result"]
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
+        tooltip += [f"in it: {', '.join(results)}"] if results else []
         return Box(
             frame.id, "module", frame.title, lines=lines, tooltip="\n".join(line for line in tooltip if line),
             band=frame.band, frame=frame.parent,
