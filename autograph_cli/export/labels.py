@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 from autograph_cli.export.style import Style
@@ -78,8 +79,7 @@ class Labels:
         lines = [f"%{node.id} {node.name}"]
         lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
         if node.source:
-            code = f"  {node.source.text.strip()}" if node.source.text else ""
-            lines.append(f"{node.source.file}:{node.source.line}{code}")
+            lines.append(_line_of(node.source.file, node.source.line, node.source.text))
         if node.module:
             lines.append(f"in {node.module}")
         if node.parent is not None:
@@ -87,7 +87,16 @@ class Labels:
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
         lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        text = "\n".join(lines)
+        if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
+            return text
         return "\n".join(map(visible, lines))
+
+
+@lru_cache(1 << 12)
+def _line_of(file: str, line: int, text: str) -> str:
+    code = f"  {text.strip()}" if text else ""
+    return f"{file}:{line}{code}"
 
 
 def short(text: str, limit: int = LONGEST_LABEL) -> str:
