@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import USUAL, facts_of
+from autograph_cli.graph.facts import FACTS, USUAL, facts_of
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
@@ -34,6 +34,7 @@ class Labels:
         self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
     ) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, shown
+        self.asked = any(word in FACTS for word in shown)
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -45,9 +46,10 @@ class Labels:
             title = short(own[0] if own else self.names[node.id][0])
             subtitle = "" if self.data or node.kind == "input" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
-        named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
-        own = own if "names" in self.shown else []
-        subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
+        subtitle = ""
+        if own and "names" in self.shown:
+            named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
+            subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
@@ -60,18 +62,17 @@ class Labels:
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.shown))
+        return tuple(facts_of(node, self.shown)) if self.asked else ()
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
         if "shapes" not in self.shown:
             return f"#{nr}" if node.id in self.several else ""
         type_: TensorType = node.outputs[nr].type
-        shape = f"[{', '.join(map(str, type_.shape))}]"
-        if (type_.dtype, type_.device) == self.common:
-            text = shape if type_.shape else ""
-        else:
+        if (type_.dtype, type_.device) != self.common:
             text = visible(str(type_))
+        else:
+            text = _shape_text(type_.shape) if type_.shape else ""
         return f"#{nr} {text}".rstrip() if node.id in self.several else text
 
     def tooltip(self, node: Node) -> str:
@@ -99,6 +100,12 @@ def _line_of(file: str, line: int, text: str) -> str:
     return f"{file}:{line}{code}"
 
 
+@lru_cache(1 << 12)
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+@lru_cache(1 << 14)
 def short(text: str, limit: int = LONGEST_LABEL) -> str:
     """The text on one line, its middle left out where it is too long for a label."""
     text = visible(text)
