@@ -45,8 +45,8 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.pass_context
 def show(
     ctx: click.Context, source: str | None, args: tuple[str, ...], view: str | None, step: str | None,
-    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, depth: int | None, shown: tuple[str, ...],
-    opened_node: str | None,
+    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, depth: int | None,
+    shown: tuple[str, ...], opened_node: str | None,
 ) -> None:  # fmt: skip
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 

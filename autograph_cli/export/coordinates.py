@@ -42,14 +42,14 @@ def across(
     for sweep in range(sweeps):
         # The last sweep leads to the roots, so that what has several inputs stands in the middle of them.
         down = (sweeps - sweep) % 2 == root_below
-        for (points, leaders, heavy), step in zip(*(upper, steps) if down else (lower, backwards), strict=True):
+        for (row, leaders, heavy), step in zip(*(upper, steps) if down else (lower, backwards), strict=True):
             wanted = [
                 x[point] if those is None else _wish(point, those, x, aside)
-                for point, those in zip(points, leaders, strict=True)
+                for point, those in zip(row, leaders, strict=True)
             ]
-            if len(points) > 1:
+            if len(row) > 1:
                 wanted = packed(wanted, heavy, step)
-            for point, place in zip(points, wanted, strict=True):
+            for point, place in zip(row, wanted, strict=True):
                 x[point] = place
     _straighten(web, x, widths, count)
     _close_up(web, x, widths, count)
@@ -177,7 +177,7 @@ def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Seq
 def _joins(point: int, far: Sequence[int], deep: Sequence[int]) -> bool:
     """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
     least = MAIN * deep[point]
-    return any([least < deep[other] for other in far])
+    return any(least < deep[other] for other in far)
 
 
 def _leaders(near: Sequence[int], deep: Sequence[int]) -> Sequence[int]:

@@ -23,9 +23,10 @@ from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 
-LARGEST = 20_000
+LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 
 
@@ -129,6 +130,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@resting()
 def render(
     source: Graph | Step,
     view: str = "forward",

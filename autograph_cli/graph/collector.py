@@ -1,4 +1,4 @@
-"""Rest for Python's cyclic collector while a big graph is built: no cycles are made, and each of its runs walks it all."""
+"""Rest for the cyclic collector while a big graph is built: there are no cycles, and each of its runs walks it all."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ class TensorType:
     device: str = "cpu"
 
     def __str__(self) -> str:
-        where = "" if self.device == "cpu" else f"@{self.device}"
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]{where}"
+        return _type_text(self.dtype, self.shape, self.device)
+
+
+@lru_cache(1 << 12)
+def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
+    where = "" if device == "cpu" else f"@{device}"
+    return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,7 @@ class Graph:
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        from autograph_cli.graph.trace_json import graph_to_json
+        from autograph_cli.graph.trace_writer import graph_to_json
 
         return graph_to_json(self)
 
