@@ -60,7 +60,9 @@ Size.__module__ = "torch"
 
 from . import (
     _C,
+    __config__,
     accelerator,
+    amp,
     autograd,
     backends,
     cuda,
@@ -83,12 +85,22 @@ from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
     are_deterministic_algorithms_enabled,
+    compiled_with_cxx11_abi,
+    get_deterministic_debug_mode,
     get_float32_matmul_precision,
+    get_num_interop_threads,
     get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
     set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
     set_num_threads,
+    set_warn_always,
     use_deterministic_algorithms,
 )
+from .amp import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -98,9 +110,12 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .cuda import OutOfMemoryError
 from .serialization import load, save
-from .version import __version__
+from .torch_version import TorchVersion as _TorchVersion
+from .version import __version__ as _version
 
+__version__ = _TorchVersion(_version)
 layout = _layout.layout
 memory_format = _layout.memory_format
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -112,7 +127,10 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
-_AT_NEED = ("compiler", "distributions", "func", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+_AT_NEED = (
+    "compiler", "cpu", "distributed", "distributions", "func", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler",
+    "testing", "torch_version", "types", "utils", "xpu",
+)  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 
 

@@ -217,6 +217,12 @@ functions["is_inference"] = Tensor.is_inference
 
 
 @composite(function=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Memory that a GPU reads directly; RuntimeError, as there is none."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+@composite(function=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The lengths of all dimensions, or of one; IndexError where there is no such dimension."""
     shape = self._raw.shape
