@@ -27,11 +27,12 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
+@click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @click.pass_context
 def show(
     ctx: click.Context, source: str | None, args: tuple[str, ...], view: str | None, step: str | None,
-    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None,
+    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, depth: int | None,
 ) -> None:  # fmt: skip
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -54,5 +55,7 @@ def show(
     if part:
         whole, shown = len(shown), part.of(shown)
         click.echo(f"{part.words()}: {len(shown)} of {whole} nodes", err=True)
+    if depth is not None:
+        shown = graph.close_modules(shown, depth)
     click.echo(graph.to_text(shown, details=details), nl=False)
     ctx.exit(opened.exit_code)

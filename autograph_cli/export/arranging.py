@@ -58,7 +58,7 @@ def order(plan: Plan) -> None:
     root.web = weave(root.count, _edges(root), root.row)
     for level, around in plan.walk():
         fixed = _ports_in_order(plan, level, around) if level.ports else {}
-        level.web = weave(len(level.row), _edges(level), level.row, fixed)
+        level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=plan.scene.data)
 
 
 def _edges(level: Level) -> list[tuple[int, int]]:

@@ -8,19 +8,22 @@ from functools import lru_cache
 
 import graphviz
 
-from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.scene import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
     EDGE,
     FONT,
+    FRAME_LINE,
     INK,
     LINE,
     PALE_INK,
+    PAPER,
     SMALL,
     SUBTITLE,
     TITLE,
     Style,
     node_attributes,
+    shaded,
     text_width,
 )
 
@@ -52,11 +55,13 @@ def to_dot(
     dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
     if scene.title:
         dot.attr("graph", label=label_of(scene.title), labelloc="t", labeljust="l")
+    inside = _Inside(scene, tooltips)
     for band in scene.bands:
-        dot.subgraph(_band(scene, band, tooltips))
+        part = _band(band)
+        inside.write(part, "", band.number)
+        dot.subgraph(part)
     if not scene.bands:
-        for box in scene.boxes:
-            node_statement(dot, box, tooltips)
+        inside.write(dot, "", None)
     _stack(dot, scene)
     banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
@@ -79,7 +84,7 @@ def _line_look(label: str, back: bool, dashed: bool, banded: bool) -> str:
     return "".join(f" {word}" for word in _listed(attributes))
 
 
-def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
+def _band(band: Band) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
     part = graphviz.Digraph(f"cluster_{band.number}")
     part.attr(
@@ -91,10 +96,34 @@ def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
         fontcolor=PALE_INK,
         margin="10",
     )
-    for box in scene.boxes:
-        if box.band == band.number:
-            node_statement(part, box, tooltips)
     return part
+
+
+class _Inside:
+    """Writes what stands in a frame, or in none: boxes, and frames as clusters."""
+
+    def __init__(self, scene: Scene, tooltips: bool) -> None:
+        self.tooltips = tooltips
+        self.boxes: dict[tuple[str, int | None], list[Box]] = {}
+        self.frames: dict[tuple[str, int | None], list[Frame]] = {}
+        for box in scene.boxes:
+            self.boxes.setdefault((box.frame, box.band if scene.bands else None), []).append(box)
+        for frame in scene.frames:
+            self.frames.setdefault((frame.parent, frame.band if scene.bands else None), []).append(frame)
+
+    def write(self, dot: graphviz.Digraph, around: str, band: int | None, depth: int = 1) -> None:
+        """Add what stands directly in the frame `around`, of this band, and all in it."""
+        for box in self.boxes.get((around, band), ()):
+            node_statement(dot, box, self.tooltips)
+        for frame in self.frames.get((around, band), ()):
+            part = graphviz.Digraph(f"cluster_{frame.id}")
+            look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
+            look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
+            if self.tooltips:
+                look["tooltip"] = _escaped(frame.tooltip)
+            part.body.append(statement("graph", look))
+            self.write(part, frame.id, band, depth + 1)
+            dot.subgraph(part)
 
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:

@@ -14,7 +14,8 @@ from autograph_cli.graph.names import visible
 from autograph_cli.graph.nesting import Nesting
 
 LONGEST_TITLE = 40
-_KEY = re.compile(r"([ntr])(\d+)(?:_\d+)?")
+_TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
+_KEY = re.compile(r"([ntr])(\d+)(?:_(\d+))?")
 
 
 def framed(scene: Scene, graph: Graph) -> Scene:
@@ -40,13 +41,14 @@ class _Framing:
         self.home = self._homes()
         self.seen = {(call, box.band) for box in scene.boxes for call in self.nesting.around(self.home[box.id])}
         self.times = self._times()
+        self.turn = _turns(graph)
 
     def box(self, box: Box) -> Box:
         call = self.home[box.id]
         if call is None:
             return box
         title = box.title
-        if box.style in ("leaf", "input"):
+        if box.style in ("leaf", "input", "result"):
             title = next((title[len(path) + 1 :] for path in self._paths(call) if title.startswith(f"{path}.")), title)
         return replace(box, title=title, frame=frame_id(call, box.band))
 
@@ -55,12 +57,11 @@ class _Framing:
             record = self.graph.calls[call]
             parent = "" if record.parent is None else frame_id(record.parent, band)
             times = self.times.get((call, band), 1)
-            yield Frame(
-                frame_id(call, band), title_of(self.graph, record, times), parent, band, tooltip_of(record), call, times
-            )
+            title = title_of(self.graph, record, times, self.turn.get(call, 0))
+            yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times)
 
     def _paths(self, call: int) -> Iterator[str]:
-        return (visible(self.graph.calls[number].path) for number in self.nesting.around(call))
+        return map(self._path, self.nesting.around(call))
 
     def _homes(self) -> dict[str, int | None]:
         """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
@@ -77,14 +78,29 @@ class _Framing:
                 home[box.id] = nodes[number].call
             elif kind == "n":
                 home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
-        for arrow in self.scene.arrows if data else ():
-            if _key(arrow.head)[0] == "r":
-                home[arrow.head] = home.get(arrow.tail)
-        used_in: dict[str, list[int | None]] = {box.id: [] for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        return home | self._homes_of_results(home)
+
+    def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What bears a name of the module, such as the gradient of its weight, stands in it."""
+        pills = {box.id: box for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        made: dict[str, int | None] = {}
+        used: dict[str, list[int | None]] = {pill: [] for pill in pills}
         for arrow in self.scene.arrows:
-            if arrow.tail in used_in:
-                used_in[arrow.tail].append(home.get(arrow.head))
-        return home | {pill: self._outside(home.get(pill), its) for pill, its in used_in.items()}
+            pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
+            if pill in pills and (arrow.head == pill) == self.scene.data:
+                made[pill] = home[node]
+            elif pill in pills:
+                used[pill].append(home[node])
+        found = {}
+        for pill, box in pills.items():
+            calls = self.nesting.around(made.get(pill))
+            named = (call for call in calls if box.title.startswith(f"{self._path(call)}."))
+            inside = self._outside(made.get(pill), used[pill]) if self.scene.data else None
+            found[pill] = next(named, inside) if inside is None else inside
+        return found
+
+    def _path(self, call: int) -> str:
+        return visible(self.graph.calls[call].path)
 
     def _outside(self, made_in: int | None, used_in: list[int | None]) -> int | None:
         top = list(self.nesting.around(made_in))[-1:]
@@ -92,18 +108,36 @@ class _Framing:
         return self.nesting.common([made_in, *near]) if top and near else None
 
     def _times(self) -> dict[tuple[int, int], int]:
-        """How many calls of a module the first drawn one stands for, where a rolled loop leaves others out."""
+        """Of calls that a rolled loop draws once: the number of its turns."""
         ran = {call for node in self.graph if node.kind == "operation" for call in self.nesting.around(node.call)}
-        first: dict[tuple[str, str, int], tuple[int, int]] = {}
-        for call, band in sorted(self.seen):
-            first.setdefault((*self._place(call), band), (call, band))
-        drawn = {call for call, _ in self.seen}
-        gone = Counter(self._place(call) for call in ran - drawn)
-        return {seat: 1 + gone[path, around] for (path, around, _), seat in first.items() if gone[path, around]}
+        bands = {band for _, band in self.seen}
+        gone = Counter((self._place(call), band) for band in bands for call in ran if (call, band) not in self.seen)
+        turns: dict[tuple[int, int], set[int]] = {}
+        for box in self.scene.boxes:
+            if box.style in ("operation", "derivative"):
+                found = _TURNS.match(box.subtitle)
+                for call in self.nesting.around(self.home[box.id]):
+                    turns.setdefault((call, box.band), set()).add(int(found[1].replace(",", "")) if found else 1)
+        return {
+            seat: max(its) for seat, its in turns.items()
+            if len(its) == 1 and 1 < max(its) <= 1 + gone[self._place(seat[0]), seat[1]]
+        }  # fmt: skip
 
     def _place(self, call: int) -> tuple[str, str]:
         record = self.graph.calls[call]
         return record.path, "" if record.parent is None else self.graph.calls[record.parent].path
+
+
+def _turns(graph: Graph) -> dict[int, int]:
+    """Of calls that are not the only one of their module within the call around them: which one they are."""
+    several = Counter((call.path, call.parent) for call in graph.calls)
+    met: Counter[tuple[str, int | None]] = Counter()
+    found = {}
+    for call in graph.calls:
+        met[call.path, call.parent] += 1
+        if several[call.path, call.parent] > 1:
+            found[call.id] = met[call.path, call.parent]
+    return found
 
 
 def _key(box: str) -> tuple[str, int]:
@@ -112,14 +146,24 @@ def _key(box: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
-def title_of(graph: Graph, call: ModuleCall, times: int = 1) -> str:
+def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
+    """Whether a box is one use of a tensor that comes from outside of all modules."""
+    match = _KEY.fullmatch(box.id)
+    if not match or match[1] != "t":
+        return False
+    user = graph.nodes[int(match[2])]
+    edge = (user.args if data else user.next)[int(match[3])]
+    return edge is not None and graph.nodes[edge.node].call is None and not graph.nodes[edge.node].module
+
+
+def title_of(graph: Graph, call: ModuleCall, times: int = 1, turn: int = 0) -> str:
     """`conv1: Conv2d`; the path leads from the module that it ran in."""
     around = "" if call.parent is None else f"{graph.calls[call.parent].path}."
     path = call.path.removeprefix(around)
     title = short(path if path == call.cls else f"{path}: {call.cls}", LONGEST_TITLE)
     if times > 1:
         return f"{title} × {times:,}"
-    return f"{title} (call {call.turn})" if call.turns > 1 else title
+    return f"{title} (call {turn})" if turn else title
 
 
 def tooltip_of(call: ModuleCall) -> str:

@@ -26,8 +26,15 @@ class Web:
     below: list[list[int]]
 
 
-def weave(count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[int, list[int]] | None = None) -> Web:
-    """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given."""
+def weave(
+    count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[int, list[int]] | None = None, *,
+    from_below: bool = False,
+) -> Web:  # fmt: skip
+    """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
+
+    The first order follows the edges from the top, or `from_below`; where edges still cross, and the graph is not
+    big, the other way is tried too.
+    """
     rows = list(row)
     spans = [abs(row[tail] - row[head]) for tail, head in edges]
     longest = _longest(spans, POINTS_PER_BOX * count + 1_000)
@@ -47,11 +54,19 @@ def weave(count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[
             if rows[lower] - rows[upper] == 1:
                 below[upper].append(lower)
                 above[lower].append(upper)
-    web = Web(_first_order(rows, above, below), chains, rows, above, below)
-    for number, order in (fixed or {}).items():
-        web.rows[number][:] = order
-    _uncross(web, fixed or {})
-    return web
+    best: Web | None = None
+    fewest = 0
+    for turned in (from_below, not from_below):
+        web = Web(_first_order(rows, above, below, turned), chains, rows, above, below)
+        for number, order in (fixed or {}).items():
+            web.rows[number][:] = order
+        crossings = _uncross(web, fixed or {})
+        if best is None or crossings < fewest:
+            best, fewest = web, crossings
+        if not fewest or len(rows) > SMALL:
+            break
+    assert best is not None
+    return best
 
 
 def _longest(spans: Sequence[int], room: int) -> int:
@@ -65,11 +80,13 @@ def _longest(spans: Sequence[int], room: int) -> int:
     return longest
 
 
-def _first_order(row: Sequence[int], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
+def _first_order(
+    row: Sequence[int], above: list[list[int]], below: list[list[int]], from_below: bool
+) -> list[list[int]]:
     """Points in the order in which a walk along the edges, deep first, meets them."""
     rows: list[list[int]] = [[] for _ in range(max(row) + 1)]
     met = bytearray(len(row))
-    for start in sorted(range(len(row)), key=lambda number: (row[number], number)):
+    for start in sorted(range(len(row)), key=lambda number: (-row[number] if from_below else row[number], number)):
         stack = [start]
         while stack:
             number = stack.pop()
@@ -81,8 +98,11 @@ def _first_order(row: Sequence[int], above: list[list[int]], below: list[list[in
     return rows
 
 
-def _uncross(web: Web, fixed: Container[int]) -> None:
-    """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met."""
+def _uncross(web: Web, fixed: Container[int]) -> int:
+    """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met.
+
+    Returns how many edges cross.
+    """
     free = [points for number, points in enumerate(web.rows) if number not in fixed]
     size = len(web.row)
     sweeps = 24 if size <= SMALL else 8 if size <= LARGE else 2
@@ -106,6 +126,7 @@ def _uncross(web: Web, fixed: Container[int]) -> None:
         if crossings < fewest:
             best, fewest, since = [list(points) for points in web.rows], crossings, 0
     web.rows[:] = best
+    return fewest
 
 
 def _number(points: list[int], place: list[int]) -> None:

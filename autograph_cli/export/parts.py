@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from autograph_cli.export.scene import Box, Frame, Scene
@@ -17,15 +18,16 @@ def split(scene: Scene) -> Scene:
         return scene
     splitting = _Splitting(scene)
     splitting.level([box.id for box in scene.boxes], "", "")
-    if not splitting.several:
+    if len(splitting.frames) == len(scene.frames):
         return scene
     boxes = tuple(replace(box, frame=splitting.frame[box.id]) for box in scene.boxes)
-    return replace(scene, boxes=boxes, frames=tuple(splitting.frames), notes=(*scene.notes, NOTE))
+    return replace(scene, boxes=boxes, frames=tuple(splitting.titled()), notes=(*scene.notes, NOTE))
 
 
 class _Splitting:
     def __init__(self, scene: Scene) -> None:
         self.known = {frame.id: frame for frame in scene.frames}
+        self.rank = {frame.id: number for number, frame in enumerate(scene.frames)}
         self.boxes = {box.id: box for box in scene.boxes}
         self.data = scene.data
         self.ahead: dict[str, list[str]] = {box.id: [] for box in scene.boxes}
@@ -37,8 +39,9 @@ class _Splitting:
         self.place = {box.id: number for number, box in enumerate(scene.boxes)}
         self.chain = {frame.id: self._chain(frame.id) for frame in scene.frames}
         self.frame = {box.id: box.frame for box in scene.boxes}
-        self.frames: list[Frame] = []
-        self.several = False
+        self.frames: list[tuple[str, Frame]] = []
+        """The parts, each with the id of what it is a part of."""
+        self.made: dict[str, int] = {}
 
     def _chain(self, frame: str) -> tuple[str, ...]:
         """A frame and those around it, the outermost first."""
@@ -59,15 +62,21 @@ class _Splitting:
         parts: dict[str, list[list[str]]] = {}
         for frame, part in _Runs(self, members, inner).parts():
             parts.setdefault(frame, []).append(part)
-        for frame in sorted(parts, key=list(self.known).index) if parts else ():
-            for number, part in enumerate(parts[frame], 1):
-                old, several = self.known[frame], len(parts[frame])
-                key, title = frame, old.title
-                if several > 1:
-                    self.several = True
-                    key, title = f"{frame}p{number}", f"{title} (part {number} of {several})"
-                self.frames.append(replace(old, id=key, title=title, parent=new))
+        for frame in sorted(parts, key=self.rank.__getitem__):
+            for part in parts[frame]:
+                number = self.made[frame] = self.made.get(frame, 0) + 1
+                key = frame if number == 1 else f"{frame}p{number}"
+                self.frames.append((frame, replace(self.known[frame], id=key, parent=new)))
                 self.level(sorted(part, key=self.place.__getitem__), frame, key)
+
+    def titled(self) -> Iterator[Frame]:
+        """The parts, numbered."""
+        met: Counter[str] = Counter()
+        for frame, part in self.frames:
+            met[frame] += 1
+            several = self.made[frame]
+            words = f" (part {met[frame]} of {several})" if several > 1 else ""
+            yield replace(part, title=f"{part.title}{words}")
 
 
 class _Runs:

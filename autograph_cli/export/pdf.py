@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import (
     Line,
@@ -16,6 +17,7 @@ from autograph_cli.export.placed import (
     ground,
     head,
     outline,
+    plate_fill,
     written,
 )
 from autograph_cli.export.routes import label_width
@@ -23,6 +25,7 @@ from autograph_cli.export.style import (
     BAND,
     BANDS,
     EDGE,
+    FRAME_LINE,
     INK,
     LINE,
     PALE_INK,
@@ -76,6 +79,11 @@ def _draw(page: _Page, placed: Placed) -> None:
         middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
                        lane.bottom - lane.top)  # fmt: skip
         page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
+    for plate in placed.plates:
+        middle = Place((plate.left + plate.right) / 2, (plate.top + plate.bottom) / 2, plate.right - plate.left,
+                       plate.bottom - plate.top)  # fmt: skip
+        page.paint(plate_fill(placed, plate), FRAME_LINE, page.rounded(middle, 6.0))
+        page.words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         page.arrow(line, dashes(arrow))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):

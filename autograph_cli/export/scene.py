@@ -87,7 +87,9 @@ class Frame:
     call: int | None = None
     """The call, by its number in the graph."""
     times: int = 1
-    """How many equal calls it stands for."""
+    """How many calls it stands for."""
+    equal: bool = False
+    """Whether these are calls of as many equal modules; else, of this one."""
 
 
 @dataclass(frozen=True, slots=True)

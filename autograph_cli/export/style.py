@@ -6,7 +6,9 @@ import math
 from functools import lru_cache
 from typing import Literal
 
-Style = Literal["input", "leaf", "operation", "derivative", "result", "cut", "added", "removed", "changed", "folded"]
+Style = Literal[
+    "input", "leaf", "operation", "derivative", "result", "cut", "module", "added", "removed", "changed", "folded"
+]  # fmt: skip
 
 FONT = "Helvetica"
 INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
@@ -29,6 +31,7 @@ STYLES: dict[Style, dict[str, str]] = {
     "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
     "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
     "changed": {"shape": "box", "style": "filled", "fillcolor": "#FFF2A8", "color": "#8A6D00", "penwidth": "2"},
+    "module": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E4E6EB", "color": "#5B6270", "penwidth": "2"},
     "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
 }
 BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
