@@ -161,7 +161,7 @@ def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...],
         samples.append(Sample(style, words, Place(x + width / 2, y + height / 2, width, tall, style == "leaf")))
         x += width + 8
         far = max(far, x)
-    step = height + 2
+    step = height
     for words in _lines_of(scene.notes, right - EDGE_OF_PAPER):
         width = text_width(words) * EDGE
         if x > EDGE_OF_PAPER and x + width > right:

@@ -172,7 +172,7 @@ class _Page:
         """Write a line of text, in runs of one font each."""
         if not text:
             return
-        x = at[0] - _width(text) * size / 2 if centred else at[0]
+        x = at[0] - helvetica_width(text) * size / 2 if centred else at[0]
         parts = [f"BT {_colour(ink)} rg {self.at((x, at[1]))} Td"]
         parts += [f"/{font} {size} Tf <{codes.hex()}> Tj" for font, codes in _runs(text)]
         self.lines.append(" ".join([*parts, "ET"]))
@@ -198,7 +198,7 @@ def _runs(text: str) -> list[tuple[str, bytes]]:
     return runs
 
 
-def _width(text: str) -> float:
+def helvetica_width(text: str) -> float:
     """The width of a line in units of its font size."""
     total = 0
     for character in text:

@@ -60,7 +60,7 @@ class Saved:
     storage: int | None = None
     """Equal numbers share memory; numbered in order of first use."""
     version: int = 0
-    """How often that memory had been changed in place when it was saved."""
+    """Which one it is of the versions of that memory that are kept, which in-place changes lie between."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,9 +145,9 @@ class _Builder:
         """The memory in which outputs lie that are kept for backward."""
         found = {}
         for row in self.rows:
-            for _, dtype, _, storage, _, _, output in self.tape.saved.get(row.number, ()):
-                if dtype is not None and output is not None and key_of(output) in self.tape.rows:
-                    found[self.tape.rows[key_of(output)].number, number_of(output)] = storage
+            for _, dtype, _, storage, _, _, place in self.tape.saved.get(row.number, ()):
+                if dtype is not None and place is not None:
+                    found[place] = storage
             if row.number in self.tape.lies:
                 found[row.number, 0] = self.tape.lies[row.number]
         return found

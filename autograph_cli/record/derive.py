@@ -48,7 +48,6 @@ def derive(
         leaves, nodes = _survey(roots, custom)
         other = tape.copy()
         other.passes = list(span.passes)
-        first = other.count
         with _unseen(Beside(other, measures), nodes):
             found = grad(
                 [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True,
@@ -57,7 +56,7 @@ def derive(
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
-        collect(other, (first, other.count))
+        collect(other, (span.first, other.count))
         made = Span(span.first, other.count, other.passes, [*span.roots, *gradients], span.found)
         return functools.partial(build, other, sources, made), (
             f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"

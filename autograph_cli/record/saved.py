@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.tape import Kept, Output, Row, Tape, key_of
+from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.tensor import Tensor
@@ -29,13 +29,14 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     used = [kept[3] for row in rows if row[0] in saved for kept in saved[row[0]] if kept[1] is not None]
     start = max(used, default=-1) + 1
     storages: dict[int, int] = {}
+    versions: dict[int, list[int]] = {}
     for row in reversed(rows):
         if row[0] not in saved:
             node = row[1]()
             if node is not None and node._saved:
-                versions, outputs = _versions(node), _outputs(tape, row, node)
+                counted, places = _versions(node), _places(tape, row, node)
                 saved[row[0]] = tuple([
-                    _kept(name, item, storages, start, versions.get(place, 0), outputs(place, item))
+                    _numbered(_kept(name, item, storages, start, counted.get(place, 0), places(place, item)), versions)
                     for name, item, place in _items(node)
                 ])  # fmt: skip
     _find_leaves(tape, rows, storages, start)
@@ -83,17 +84,20 @@ def _versions(node: Node) -> dict[int, int]:
     return {} if node._extra is None or node._extra.versions is None else node._extra.versions
 
 
-def _outputs(tape: Tape, row: Row, node: Node) -> Callable[[int, Any], Output | None]:
-    """What tells which output the kept item at a place is."""
+def _places(tape: Tape, row: Row, node: Node) -> Callable[[int, Any], tuple[int, int] | None]:
+    """What tells which output the kept item at a place is, by its row's number and its own."""
     edges, results = node._item_edges, node._item_results
 
-    def find(place: int, item: Any) -> Output | None:
-        edge = edges[place] if place < len(edges) else None
-        if edge is not None and edge < len(row.next) and row.next[edge] is not None:
-            return row.next[edge]
-        if place < len(results) and results[place] is not None:
-            return (node._seq, results[place]) if results[place] else node._seq  # type: ignore[return-value]
-        return tape.output(item) if isinstance(item, Tensor) else None
+    def find(place: int, item: Any) -> tuple[int, int] | None:
+        result = results[place] if 0 <= place < len(results) else None
+        if result is not None:
+            return row.number, result
+        edge = edges[place] if 0 <= place < len(edges) else None
+        output = row.next[edge] if edge is not None and edge < len(row.next) else None
+        if output is None and isinstance(item, Tensor):
+            output = tape.output(item)
+        known = None if output is None else tape.rows.get(key_of(output))
+        return None if known is None or output is None else (known.number, number_of(output))
 
     return find
 
@@ -138,7 +142,7 @@ def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int
     ]  # fmt: skip
 
 
-def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int, output: Output | None) -> Kept:
+def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int, output: tuple[int, int] | None) -> Kept:
     if is_plain(item):
         return name, None, item, 0, 0, 0, None
     kind = item.__class__
@@ -148,6 +152,17 @@ def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: i
     shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
     storage = storages.setdefault(id(owner(raw)), start + len(storages))
     return name, raw.dtype, shape, storage, raw.nbytes, version, output
+
+
+def _numbered(kept: Kept, versions: dict[int, list[int]]) -> Kept:
+    """The same, with the number of the version among those of its storage that are kept: a loop's turns are alike."""
+    name, dtype, what, storage, size, version, output = kept
+    if dtype is None:
+        return kept
+    known = versions.setdefault(storage, [])
+    if version not in known:
+        known.append(version)
+    return name, dtype, what, storage, size, known.index(version), output
 
 
 def owner(raw: Any) -> Any:

@@ -19,9 +19,9 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
-Kept = tuple[str, Any, Any, int, int, int, Output | None]
-"""Something that a node keeps: a name, dtype, shape, storage, bytes, version and the output that it is, if that is known;
-or a name, None and the value."""
+Kept = tuple[str, Any, Any, int, int, int, tuple[int, int] | None]
+"""Something that a node keeps: a name, dtype, shape, storage, bytes, version and, if that is known, the output that it is,
+by its row's number and its own; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
 BATCH = 500
