@@ -16,7 +16,7 @@ from .._core.named import Named
 from .._core.operation import operation
 from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.state import L
+from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
 from .._core.views import run_inplace
 from .._kernels.meta import Meta, enlarged, miniature, shape_of
@@ -86,7 +86,7 @@ _UNSEEN = samplers.Stream()
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
-    if L.on_meta:
+    if S.reserved and L.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
