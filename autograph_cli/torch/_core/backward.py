@@ -176,7 +176,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 raise RuntimeError(
                     f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
                 )
-            g = make(filled(like_of(root._raw) if isinstance(root, Tensor) else like_at(edge), 1))
+            g = make(filled(like_at(edge), 1) if S.reserved else np.ones(shape, kind)[()])
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g._raw.shape != shape:
@@ -184,7 +184,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
                 f"{Size(shape)}."
             )
-        elif g.is_meta is not like_is_meta(like_at(edge)):
+        elif S.reserved and g.is_meta is not like_is_meta(like_at(edge)):
             places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
             raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
         elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):

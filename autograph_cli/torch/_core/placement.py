@@ -22,6 +22,8 @@ kernels_by_device: dict[str, Any] = {}
 
 def kernels(*raws: Any) -> Any:
     """The kernels of the device that raw arrays are on; without any, of the one that tensors are now made on."""
+    if not S.reserved:
+        return kernels_by_device["cpu"]
     on_meta = any(raw.__class__ is Meta for raw in raws) if raws else L.on_meta
     return kernels_by_device[META.type if on_meta else CPU.type]
 
@@ -30,17 +32,21 @@ def formula_kernels(*args: Any) -> Any:
     """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that runs."""
     if any(hasattr(x, "strides") for x in args[:1]):
         return kernels(args[0])
-    return kernels() if L.walk is None else L.walk.kernels
+    return kernels() if not S.reserved or L.walk is None else L.walk.kernels
 
 
 @contextlib.contextmanager
 def on_meta() -> Iterator[None]:
     """While it lasts, tensors are made without memory."""
     before, L.on_meta = L.on_meta, True
+    S.reserved += 1
+    S.special += 1
     try:
         yield
     finally:
         L.on_meta = before
+        S.reserved -= 1
+        S.special -= 1
 
 
 def without_memory(raw: Any) -> Any:

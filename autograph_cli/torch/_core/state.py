@@ -64,7 +64,7 @@ class Shared:
     def __init__(self) -> None:
         self.special = 0
         self.reserved = 0
-        """How many arrays without memory are alive; each of them counts in `special` too."""
+        """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None

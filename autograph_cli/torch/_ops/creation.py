@@ -117,7 +117,7 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
         general.put(out, raw[()])
         return out
-    if L.on_meta:
+    if S.reserved and L.on_meta:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -229,7 +229,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    return (general.kernels() if L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return (general.kernels() if S.reserved and L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:

@@ -31,6 +31,8 @@ def placed_by_default(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
+        if S.default_device is None and "device" not in named and not S.reserved:
+            return make_new(*args, **named)
         where = named.get("device") if named.get("out") is None else named["out"].device
         if where is None:
             if S.default_device is None:
@@ -49,6 +51,8 @@ def placed_like_first(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
+        if "device" not in named and not S.reserved:
+            return make_new(*args, **named)
         first = args[0] if args else named.get("input")
         alike = isinstance(first, Tensor) and first.is_meta
         where = named.get("device")

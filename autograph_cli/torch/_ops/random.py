@@ -18,7 +18,7 @@ from .._core.named import Named
 from .._core.operation import operation, operations
 from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.state import L
+from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched, below
 from .._core.views import run_inplace
@@ -89,7 +89,7 @@ _UNSEEN = samplers.Stream()
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
-    if L.on_meta:
+    if S.reserved and L.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
