@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import dtypes, general, kinds, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
@@ -17,7 +19,7 @@ from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, Dual, DualLevel, core, detached, dual, plain_parts, zeros_like
+from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -80,10 +82,9 @@ def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
         return by_input
     if op.linear:
         return together
-    # A complex function need not be holomorphic, and then its formula is not its own transpose.
-    if op.multiple or not op.pointwise or any(t is not None and is_complex(t) for t in (*outputs, *tangents)):
+    if op.multiple or not op.pointwise:
         return transposed
-    return elementwise
+    return in_parts if any(t is not None and is_complex(t) for t in (*outputs, *tangents)) else elementwise
 
 
 def is_complex(x: Tensor) -> bool:
@@ -200,6 +201,23 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
     return [total]
 
 
+def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
+    gradient, and their products with the tangent are those of its tangent."""
+    node, output = formula_node(op, primals, outputs), outputs[0]
+    units = (1, 1j) if is_complex(output) else (1,)
+    total: Any = None
+    for i, t in enumerate(tangents):
+        if t is None:
+            continue
+        edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
+        slopes = [node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units]
+        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        part = operations.complex(*parts) if len(parts) == 2 else parts[0]
+        total = part if total is None else total + part
+    return [total]
+
+
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
     wanted = [general.differentiable(op, i, o) for i, o in enumerate(outputs)]
@@ -276,32 +294,40 @@ def joined(level: DualLevel, args: Any) -> Any:
     """The arguments, where views of what has become a dual since are duals too."""
     for x in flat(args):
         if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
-            promote(level, x)
+            promote(level, x, x)
     return args
 
 
-def promote(level: DualLevel, x: Tensor) -> None:
-    """Make a plain tensor a dual, with zeros as its tangent; a view shares the tangent of its base."""
+def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
     if isinstance(x, Dual):
         return
     if x.__class__ is not Tensor:
         raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
     edge = x._edge
     if edge.__class__ is View:
-        promote(level, edge.base)
-        base = edge.base._tangent
-        shape, strides, offset = views.geometry(views.materialize(x), edge.base._raw)
-        tangent = operations.as_strided(base, shape, strides, offset)
+        promote(level, edge.base, like)
+        base = edge.base
+        shape, strides, offset = views.geometry(views.materialize(x), base._raw)
+        tangent = operations.as_strided(base._tangent, shape, strides, offset)
+        x._viewed = base  # type: ignore[attr-defined]
+        edge.base = base._primal
     else:
-        tangent = zeros_like(x)
-        if x._raw.shape:
-            tangent._raw = views.empty_strided(x._raw.shape, views.strides_of(x._raw), x._raw.dtype)
-            tangent._raw[...] = 0
+        tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
     primal = general.make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
     x.__class__ = Dual  # type: ignore[assignment]
     x._level, x._primal, x._tangent = level, primal, tangent  # type: ignore[attr-defined]
     level.promoted.append(x)  # type: ignore[arg-type]
+
+
+def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Zeros laid out like `x`, if they have its size."""
+    if size != x._raw.shape or not size:
+        return general.make(np.zeros(size, x._raw.dtype)[()])
+    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made[...] = 0
+    return general.make(made)
 
 
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
@@ -318,7 +344,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     if tangent is None and not isinstance(target, Dual):
         views.run_inplace(op, primals)
         return target  # type: ignore[no-any-return]
-    promote(level, target)
+    promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
     views.run_inplace(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)

@@ -233,6 +233,8 @@ class Dual(Wrapped):
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
+        if "_viewed" in self.__dict__:
+            self._edge.base = self.__dict__.pop("_viewed")
 
 
 _SLOTS = ("_raw", "_edge", "_counter", "_meta")
