@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    return run
+    return _signed(run, make_new)
 
 
 def placed_like_first(make_new: Maker) -> Maker:
@@ -65,6 +66,11 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
+    return _signed(run, make_new)
+
+
+def _signed(run: Maker, make_new: Maker) -> Maker:
+    run.__signature__ = inspect.signature(make_new, follow_wrapped=False)  # type: ignore[attr-defined]
     return run
 
 
