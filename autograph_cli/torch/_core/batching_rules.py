@@ -133,6 +133,13 @@ def _squeeze(call: Call) -> Any:
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
     own = x._raw.strides[0] // x._raw.itemsize
+    if call.op.name == "as_strided" and any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+        raise RuntimeError(
+            "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
+            "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
+            "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
+            "PyTorch view operations"
+        )
     return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 
