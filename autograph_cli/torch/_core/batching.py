@@ -139,7 +139,7 @@ def leading(call: Call, more: int = 0, empty: bool = True) -> Any:
     sizes = next((i for i, p in enumerate(parameters) if p.name in SIZES and "[" in p.type), None)
     rank = max(ranks) + more if sizes is None else len(call.args[sizes])
     along = any(p.name in DIMS for p in parameters)
-    if along and len(set(ranks)) > 1 and 0 in ranks:
+    if along and len(ranks) > 1 and 0 in ranks:
         return loop(call)
     lift = along and rank == 0
     args = call.every(lambda t, batched: _in_front(t, batched, call.size, lift))

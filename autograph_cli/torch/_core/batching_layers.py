@@ -142,7 +142,8 @@ def _layer_norm_backward(call: Call) -> Any:
     args = call.every(lambda t, batched: t)
     for name in ("grad_out", "input", "mean", "rstd"):
         args[call.place(name)] = call.full(name)
-    return general.run(call.op, tuple(args))
+    image, *nothing = general.run(call.op, tuple(args))
+    return (image, *(None if t is None else expanded(t, False, call.size) for t in nothing))
 
 
 @rule("native_group_norm")

@@ -132,15 +132,28 @@ def _squeeze(call: Call) -> Any:
 @rule("as_strided", "_reshape_alias")
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
+    if call.op.name == "as_strided":
+        _check_in_front(x)
     own = x._raw.strides[0] // x._raw.itemsize
-    if call.op.name == "as_strided" and any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+    return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
+
+
+@rule("as_strided_copy", "as_strided_scatter")
+def _as_strided_copy(call: Call) -> Any:
+    if call.has("self"):
+        _check_in_front(call["self"])
+    return loop(call)
+
+
+def _check_in_front(x: Tensor) -> None:
+    """RuntimeError if samples do not lie one after the other in memory."""
+    if any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
         raise RuntimeError(
             "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
             "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
             "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
             "PyTorch view operations"
         )
-    return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 
 @rule("cat")

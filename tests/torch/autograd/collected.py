@@ -1,5 +1,6 @@
 """Calls of operations, collected from the recorded expressions: real arguments for a check that goes over all operations."""
 
+import functools
 import json
 import warnings
 from pathlib import Path
@@ -79,6 +80,12 @@ def spread(calls):
     """A few of many, not only the first."""
     step = max(len(calls) // AT_MOST, 1)
     return calls[::step][:AT_MOST]
+
+
+@functools.cache
+def collected():
+    """The calls of all recorded expressions."""
+    return collect(expressions())
 
 
 def expressions():

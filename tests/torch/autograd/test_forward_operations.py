@@ -11,9 +11,9 @@ from autograph_cli.torch._core.forward import laid_out
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.transforms import Dual, DualLevel, dual, running
-from tests.torch.autograd.collected import collect, copied, expressions, is_float
+from tests.torch.autograd.collected import collected, copied, is_float
 
-CALLS = collect(expressions())
+CALLS = collected()
 
 
 def drawn(generator, raw):

@@ -127,7 +127,7 @@ vmap(lambda a: torch.rand(()) + 0 * a, randomness=how)(v)
 
 def cases():
     """Every piece of code with its name."""
-    found = [line for line in EXPRESSIONS.strip().splitlines()]
+    found = EXPRESSIONS.strip().splitlines()
     for how in ("error", "same", "different"):
         found += [
             f"vmap(lambda v: {c.strip()}, randomness='{how}')(x.float())".replace("=how", f"='{how}'")

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 
 from tests.torch.vmap.cases import cases
+from tests.torch.vmap.programs import PROGRAMS
 
 EXPECTED = Path(__file__).with_name("expectations.json")
 
@@ -48,5 +49,7 @@ def observe(torch, code):
 if __name__ == "__main__":
     import torch
 
-    rows = [f"{json.dumps(code)}: {json.dumps(observe(torch, code))}" for code in cases()]
+    found = {code: observe(torch, code) for code in cases()}
+    found |= {name: plain(program(torch)) for name, program in PROGRAMS.items()}
+    rows = (f"{json.dumps(name)}: {json.dumps(seen)}" for name, seen in found.items())
     EXPECTED.write_text("{\n" + ",\n".join(rows) + "\n}\n")

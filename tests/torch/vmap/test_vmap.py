@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from tests.torch.vmap.record import EXPECTED, observe
+from tests.torch.vmap.cases import cases
+from tests.torch.vmap.programs import PROGRAMS
+from tests.torch.vmap.record import EXPECTED, observe, plain
 
 RECORDED = json.loads(EXPECTED.read_text())
 
@@ -24,6 +26,11 @@ def assert_alike(got, want):
         assert got == want
 
 
-@pytest.mark.parametrize("code", RECORDED)
+@pytest.mark.parametrize("code", cases())
 def test_gives_what_pytorch_gives(code):
     assert_alike(observe(torch, code), RECORDED[code])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_gives_what_pytorch_gives(name):
+    assert_alike(plain(PROGRAMS[name](torch)), RECORDED[name])
