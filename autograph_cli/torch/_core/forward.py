@@ -180,11 +180,14 @@ _BY_STRIDES = ("as_strided", "_reshape_alias")
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
+    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
     total: Any = None
-    for (i, _), t in zip(op.input_places, tangents, strict=True):
-        if t is not None:
-            part = general.run(op, (*primals[:i], t, *primals[i + 1 :]))
-            total = part if total is None else total + part
+    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+        others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
+        # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
+        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        part = general.run(op, args)
+        total = part if total is None else total + part
     return [total]
 
 
@@ -247,6 +250,11 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
 
 
+def apart(x: Any) -> Any:
+    """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+
+
 _WANTED: Any = (None, 0)
 """Stands for an edge: the gradient of this input is asked for."""
 
@@ -256,6 +264,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     if op.node.__name__ == "NotImplemented":
         raise no_forward(op)
     node: Node = object.__new__(op.node)
+    used = {p.name for p in op.tensors} & set(op.saved_names)
+    primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
     node._edges = general.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
