@@ -40,7 +40,7 @@ def forward_wrong_pairs(torch):
     forward = torch.autograd.forward_ad
     x, t = pair(torch)
     with forward.dual_level():
-        return [err(lambda: forward.make_dual(*p)) for p in ((x.int(), t), (x, t.int()), (x, t[:2]))]
+        return [err(lambda p=p: forward.make_dual(*p)) for p in ((x.int(), t), (x, t.int()), (x, t[:2]))]
 
 
 @case
@@ -105,7 +105,7 @@ def forward_unsupported(torch):
     x, t = pair(torch)
     with forward.dual_level():
         d = forward.make_dual(x, t)
-        return [err(lambda: f()) for f in (lambda: torch.heaviside(d, d), lambda: torch.igamma(d, d), lambda: d // 2, lambda: torch.cdist(d[None], d[None]))]
+        return [err(f) for f in (lambda: torch.heaviside(d, d), lambda: torch.igamma(d, d), lambda: d // 2, lambda: torch.cdist(d[None], d[None]))]
 
 
 def changed(f):

@@ -78,12 +78,13 @@ def both_ways(op, args):
 
 
 TOLERANCE = {"float16": 1e-2, "bfloat16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
-NOT_FORWARD = frozenset("""
-    _cdist_forward _ctc_loss _embedding_bag _pdist_forward _scaled_dot_product_flash_attention_for_cpu grid_sampler_2d_backward
-    grid_sampler_3d_backward multi_margin_loss multilabel_margin_loss_forward segment_reduce
-""".split())  # fmt: skip
+NOT_FORWARD = {
+    "_cdist_forward", "_ctc_loss", "_embedding_bag", "_pdist_forward", "_scaled_dot_product_flash_attention_for_cpu",
+    "grid_sampler_2d_backward", "grid_sampler_3d_backward", "multi_margin_loss", "multilabel_margin_loss_forward",
+    "segment_reduce",
+}  # fmt: skip
 """Whose gradient has no gradient, so that there is nothing to transpose; an error says so."""
-OTHERWISE = frozenset(("put", "linalg_eig"))
+OTHERWISE = {"put", "linalg_eig"}
 """A write to one place twice, whose gradient is not defined; and eigenvectors, which need cotangents of a certain kind."""
 
 
