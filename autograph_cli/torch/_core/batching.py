@@ -8,15 +8,16 @@ Every rule calls operations on tensors, so that what it does is recorded, differ
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dims, dtypes, general
 from .operation import Operation, operations, table
 from .stand_in import StandIn
-from .tensor import Tensor
-from .transforms import Batched, BatchLevel, batched
+from .state import L
+from .tensor import Tensor, Wrapped
+from .transforms import Batched, BatchLevel, batched, top_level
 from .views import run_inplace
 
 f = operations
@@ -203,6 +204,23 @@ def sample(call: Call, index: int) -> list[Any]:
     """The arguments of one sample."""
     return call.every(lambda t, batched: f.select(t, 0, index) if batched else t)
 
+
+
+def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of arrays element by element, without a derivative, that takes batched tensors too."""
+
+    @functools.wraps(run)
+    def lifted(*args: Any) -> Tensor:
+        level = top_level(args) if L.levels else None
+        if level is None:
+            return run(*args)
+        if not isinstance(level, BatchLevel):
+            return lifted(*(x._inner if isinstance(x, Wrapped) and x._level is level else x for x in args))
+        pairs = [value_of(level, x) for x in args]
+        rank = max(x._raw.ndim - mark for x, mark in pairs if isinstance(x, Tensor))
+        return batched(level, lifted(*(raised(x, mark, rank) if mark else x for x, mark in pairs)), 0)
+
+    return lifted
 
 
 # ---------------------------------------------------------------- the interpreter

@@ -89,9 +89,8 @@ def _convolution_backward(call: Call) -> Any:
 
 @rule("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_stats", "_batch_norm_with_update")
 def _batch_norm(call: Call) -> Any:
-    image, *rows = call.args[:5]
     names = ("weight", "bias", "running_mean", "running_var")
-    rows = [None if x is None else first_two(call.full(name)) for name, x in zip(names, rows, strict=True)]
+    rows = [None if x is None else first_two(call.full(name)) for name, x in zip(names, call.args[1:5], strict=True)]
     out, *statistics = general.run(call.op, (by_channels(call.full("input")), *rows, *call.args[5:]))
     found = [apart(s, call.size) if s._raw.size else expanded(s, False, call.size) for s in statistics]
     return (from_channels(out, call.size), *found)
@@ -226,7 +225,7 @@ def _embedding(call: Call) -> Any:
 
 @rule("embedding_dense_backward")
 def _embedding_backward(call: Call) -> Any:
-    grad, indices, rows, padding, by_frequency = call.args
+    _, _, rows, padding, by_frequency = call.args
     if by_frequency or padding >= 0:
         return loop(call)
     places = _offsets(call, call.full("indices"), rows)
@@ -333,7 +332,7 @@ def _index_shared(call: Call) -> Any:
 
 @rule("index_put", "index_put_impl")
 def _index_put(call: Call) -> Any:
-    indices, made, before, rest = _layout(call)
+    indices, made, before, _ = _layout(call)
     values, target = call["values"], call.full("self")
     picked = dims.broadcast(*(i._raw.shape for i in indices if i is not None))
     picked += tuple(n for n, i in zip_longest(target._raw.shape, indices[: target._raw.ndim]) if i is None)

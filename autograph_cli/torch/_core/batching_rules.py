@@ -36,8 +36,7 @@ family(leading, """
     softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy transpose__fresh
     select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
     diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes split_with_sizes_copy unsafe_split
-    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter unfold unfold_copy
-    unfold_backward overlap_add frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu
+    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter overlap_add frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu
     sort sort_stable topk gather scatter_src scatter_value scatter_reduce scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim
     max_dim min_dim amax amin any all cumsum cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList
     mean_dim nansum var std var_mean std_mean prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor
@@ -45,7 +44,7 @@ family(leading, """
     linalg_solve_ex linalg_solve_triangular triangular_solve linalg_inv_ex linalg_det linalg_slogdet linalg_pinv
     linalg_matrix_exp linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_qr linalg_svd linalg_eigh linalg_eig
     geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve linalg_householder_product ormqr linalg_ldl_factor_ex
-    _cdist_backward _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd pixel_shuffle pixel_unshuffle
+    _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd pixel_shuffle pixel_unshuffle
 """)
 family(partial(leading, empty=False), "squeeze_dims squeeze__dims squeeze_copy_dims flip")
 family(partial(leading, more=1), "unsqueeze unsqueeze_copy unsqueeze_in_place stack diag_embed")
@@ -68,10 +67,11 @@ def _depends_on_values(call: Call) -> Any:
     """The shape of the result would differ from sample to sample."""
     if call.op.name == "masked_select" and not call.has("mask"):
         shape = dims.broadcast(call.shape("self"), call.shape("mask"))
+        shape = shape or (1,)
         x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
         mask = f.expand(call["mask"], shape)
         places = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
-        return f.index(x, [None, *places]) if places else f.index(f.unsqueeze(x, 1), [None, make(np.nonzero([mask._raw])[0])])
+        return f.index(x, [None, *places])
     raise RuntimeError(SENTENCES[call.op.name])
 
 
@@ -102,6 +102,26 @@ def _t(call: Call) -> Any:
     return swapped(x, 1, 2) if x._raw.ndim == 3 else f.alias(x)
 
 
+@rule("unfold", "unfold_copy")
+def _unfold(call: Call) -> Any:
+    """Of a number too, which is a vector of one window."""
+    if call["self"]._raw.ndim > 1:
+        return leading(call)
+    windows = general.run(call.op, (f.unsqueeze(call["self"], 1), 1, *call.args[2:]))
+    return f.squeeze_dim(windows, 1)
+
+
+@rule("unfold_backward")
+def _unfold_backward(call: Call) -> Any:
+    return leading(call) if call["input_sizes"] else loop(call)
+
+
+@rule("_cdist_backward")
+def _cdist_backward(call: Call) -> Any:
+    """Of points whose batches are not broadcast."""
+    return leading(call) if len(set(call.ranks())) == 1 else loop(call)
+
+
 @rule("squeeze", "squeeze_copy")
 def _squeeze(call: Call) -> Any:
     x = call["self"]
@@ -113,6 +133,13 @@ def _squeeze(call: Call) -> Any:
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
     own = x._raw.strides[0] // x._raw.itemsize
+    if call.op.name == "as_strided" and any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+        raise RuntimeError(
+            "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
+            "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
+            "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
+            "PyTorch view operations"
+        )
     return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 

@@ -19,15 +19,21 @@ NO_BRANCH = (
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
+def whole(raw: Any) -> Any:
+    """The array itself, or all samples of the one that it stands for: what a check that holds for every element may read."""
+    return raw._whole if isinstance(raw, StandIn) else raw
+
+
 class StandIn:
     """One sample of the array `raw`, whose dimension `bdim` is the batch. RuntimeError for whatever needs its elements."""
 
-    __slots__ = ("_geometry",)
+    __slots__ = ("_geometry", "_whole")
 
     def __init__(self, raw: Any, bdim: int) -> None:
+        self._whole = whole(raw)
         raw = raw._geometry if isinstance(raw, StandIn) else raw
         if raw.shape[bdim]:
-            self._geometry = raw[(*[slice(None)] * bdim, 0, ...)]
+            self._geometry = raw[(slice(None),) * bdim + (0, ...)]
         else:
             self._geometry = np.empty((*raw.shape[:bdim], *raw.shape[bdim + 1 :]), raw.dtype)
 
@@ -42,8 +48,14 @@ class StandIn:
 
     def view(self) -> StandIn:
         """Another one, whose shape may be set."""
+        return self._like(self._geometry.view())
+
+    def transpose(self, *axes: Any) -> StandIn:
+        return self._like(self._geometry.transpose(*axes))
+
+    def _like(self, geometry: Any) -> StandIn:
         made: StandIn = object.__new__(StandIn)
-        made._geometry = self._geometry.view()
+        made._geometry, made._whole = geometry, self._whole
         return made
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import dtypes
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
+from .stand_in import StandIn
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, Wrapped, make
 
@@ -81,7 +82,7 @@ def strides_of(raw: Any) -> tuple[int, ...]:
 
 
 def address(raw: Any) -> int:
-    interface = raw.__array_interface__
+    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
     found: int = interface["data"][0]
     return found
 

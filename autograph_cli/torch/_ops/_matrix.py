@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.operation import operations
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
 from . import arithmetic, views
@@ -94,6 +95,7 @@ def check_floating(name: str, x: Tensor) -> None:
 
 def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise an error if a factorization failed; `what` says why, with {} for the place."""
+    info = whole(info)
     flat = info.reshape(-1)
     for i, place in enumerate(flat.tolist()):
         if place:

@@ -10,6 +10,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.operation import operation
 from .._core.registry import composite
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
@@ -116,6 +117,7 @@ bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minleng
 
 
 @composite()
+@by_samples
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
     raw = input._raw
@@ -212,6 +214,7 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 
 
 @composite(out=True)
+@by_samples
 def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many elements fall into each bin, and the edges of the bins."""
     _check_rows("histogram", input, weight)
@@ -223,6 +226,7 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
 
 
 @composite()
+@by_samples
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """`histogram` of the rows of a matrix, with bins in each column."""
     _check_rows("histogramdd", input, weight)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from . import views
 from ._errors import not_implemented
@@ -261,7 +262,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_matrix("cholesky", input)
     from .._core.general import kernels
 
-    check_info("cholesky", kernels().linalg_cholesky_ex(input._raw, upper)[1], NOT_POSITIVE)
+    check_info("cholesky", kernels().linalg_cholesky_ex(whole(input._raw), upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
 
@@ -377,7 +378,7 @@ def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
     from .._core.general import kernels
 
-    if not kernels().xp.isfinite(A._raw).all():
+    if not kernels().xp.isfinite(whole(A._raw)).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

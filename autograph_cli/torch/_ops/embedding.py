@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.operation import operation
 from .._core.registry import composite
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump
 from . import views
@@ -182,11 +183,12 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if raw.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if raw.size and raw.min() < 0:
+    numbers = whole(raw)
+    if raw.size and numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(raw.max()) + 1
-    if raw.size and int(raw.max()) >= num_classes:
+    if raw.size and int(numbers.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return one_hot_op(input, num_classes)
 

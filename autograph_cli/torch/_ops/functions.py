@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core import dtypes
+from .._core.batching import elementwise
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, publish
@@ -330,5 +331,5 @@ def within(input: Tensor, low: Any, high: Any) -> Tensor:
     return make(kernels().within(input._raw, low, high))
 
 
-for _helper in (zero_beside, conj_number, log_of_number, zero_raised, full_like_number, within):
+for _helper in (zero_beside, conj_number, log_of_number, elementwise(zero_raised), full_like_number, elementwise(within)):
     setattr(operations, _helper.__name__, _helper)

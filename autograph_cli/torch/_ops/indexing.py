@@ -390,6 +390,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
+    if reduce is not None and isinstance(given, Wrapped):
+        kind = {"add": "sum", "multiply": "prod"}[reduce]
+        return operations.scatter_reduce_two, input, d, index, given, kind, True
     if reduce is not None:
         return scatter_reduced, input, d, index, given, reduce
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given

@@ -9,6 +9,7 @@ from typing import Any
 from .._core import dims
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
+from .._core.stand_in import whole
 from .._core.state import L
 from .._core.tensor import Tensor
 from . import arithmetic, reductions, views
@@ -359,7 +360,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    if var._raw.size and bool((var._raw < 0).any()):
+    if var._raw.size and bool((whole(var._raw) < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
     before, L.grad = L.grad, False

@@ -11,6 +11,8 @@ from .._core import dims, dtypes
 from .._core.general import wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
+from .._core.samples import by_samples
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
@@ -262,7 +264,8 @@ def _check_quantile(name: str, x: Tensor, q: Tensor, interpolation: str) -> None
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
-    if bool(((q._raw < 0) | (q._raw > 1)).any()):
+    given = whole(q._raw)
+    if bool(((given < 0) | (given > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
 
@@ -322,6 +325,7 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 
 @composite(method=False, out=True)
+@by_samples
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
@@ -353,6 +357,7 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
 
 
 @composite(method=False, out=True)
+@by_samples
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
     if boundaries.ndim != 1:

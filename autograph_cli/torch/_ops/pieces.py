@@ -14,6 +14,7 @@ from .._core import dims
 from .._core.dtypes import result_dtype
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
 from . import arranging, indexing, joining, views
 
@@ -244,6 +245,7 @@ block_diag_op = operation(
 
 
 @composite(method=False, name="_chunk_cat")
+@by_samples
 def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Tensor:
     """Each tensor cut into chunks along `dim` (the last one padded); chunks of the same number in one row."""
     if num_chunks < 1:

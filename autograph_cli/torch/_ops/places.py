@@ -12,6 +12,7 @@ from .._core import dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
 from . import indexing, views
 from ._index_checks import along, check_index
@@ -290,6 +291,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @composite(method=False)
+@by_samples
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
@@ -305,6 +307,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 @composite(method=False, out=True)
+@by_samples
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))

@@ -7,6 +7,7 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from . import functions as unary
 from . import views
@@ -200,7 +201,7 @@ def pinv_plain(A: Tensor) -> Tensor:
 def is_singular(det: Tensor) -> bool:
     from .._core.general import kernels
 
-    return bool(kernels().is_singular(det._raw))
+    return bool(kernels().is_singular(whole(det._raw)))
 
 
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
@@ -453,7 +454,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
-    if info._raw.any():
+    if whole(info._raw).any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 

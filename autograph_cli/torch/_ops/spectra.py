@@ -6,6 +6,7 @@ import warnings
 
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
@@ -173,7 +174,7 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else (total - n_fft // 2 if center else total)
     signal, envelope = (views.slice_op(x, 1, start, min(end, total), 1) for x in (signal, envelope))
-    smallest = abs(envelope._raw).min(initial=float("inf"))
+    smallest = abs(whole(envelope._raw)).min(initial=float("inf"))
     if smallest < 1e-11:
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
     signal = arithmetic.true_divide(signal, envelope)
