@@ -40,12 +40,6 @@ INSTEAD = {
     "torch.Tensor.solve": "torch.linalg.solve",
     "torch.Tensor.storage": "torch.Tensor.untyped_storage",
     "torch.Tensor.symeig": "torch.linalg.eigh",
-    "torch.func.grad": "torch.autograd.grad",
-    "torch.func.hessian": "torch.autograd.functional.hessian",
-    "torch.func.jacfwd": "torch.autograd.functional.jacobian",
-    "torch.func.jacrev": "torch.autograd.functional.jacobian",
-    "torch.func.jvp": "torch.autograd.functional.jvp",
-    "torch.func.vjp": "torch.autograd.functional.vjp",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
     "torch.utils.benchmark": "timeit",
 }

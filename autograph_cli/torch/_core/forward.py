@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import dtypes, general, kinds, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
@@ -17,7 +19,7 @@ from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, Dual, DualLevel, core, detached, dual, plain_parts, zeros_like
+from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -80,10 +82,9 @@ def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
         return by_input
     if op.linear:
         return together
-    # A complex function need not be holomorphic, and then its formula is not its own transpose.
-    if op.multiple or not op.pointwise or any(t is not None and is_complex(t) for t in (*outputs, *tangents)):
+    if op.multiple or not op.pointwise:
         return transposed
-    return elementwise
+    return in_parts if any(t is not None and is_complex(t) for t in (*outputs, *tangents)) else elementwise
 
 
 def is_complex(x: Tensor) -> bool:
@@ -179,11 +180,14 @@ _BY_STRIDES = ("as_strided", "_reshape_alias")
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
+    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
     total: Any = None
-    for (i, _), t in zip(op.input_places, tangents, strict=True):
-        if t is not None:
-            part = general.run(op, (*primals[:i], t, *primals[i + 1 :]))
-            total = part if total is None else total + part
+    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+        others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
+        # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
+        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        part = general.run(op, args)
+        total = part if total is None else total + part
     return [total]
 
 
@@ -197,6 +201,23 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
             part = node._run_recorded(operations, t, edges)[i]
             if part is not None:
                 total = part if total is None else total + part
+    return [total]
+
+
+def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
+    gradient, and their products with the tangent are those of its tangent."""
+    node, output = formula_node(op, primals, outputs), outputs[0]
+    units = (1, 1j) if is_complex(output) else (1,)
+    total: Any = None
+    for i, t in enumerate(tangents):
+        if t is None:
+            continue
+        edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
+        slopes = [node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units]
+        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        part = operations.complex(*parts) if len(parts) == 2 else parts[0]
+        total = part if total is None else total + part
     return [total]
 
 
@@ -229,6 +250,11 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
 
 
+def apart(x: Any) -> Any:
+    """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+
+
 _WANTED: Any = (None, 0)
 """Stands for an edge: the gradient of this input is asked for."""
 
@@ -238,6 +264,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     if op.node.__name__ == "NotImplemented":
         raise no_forward(op)
     node: Node = object.__new__(op.node)
+    used = {p.name for p in op.tensors} & set(op.saved_names)
+    primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
     node._edges = general.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
@@ -276,32 +304,40 @@ def joined(level: DualLevel, args: Any) -> Any:
     """The arguments, where views of what has become a dual since are duals too."""
     for x in flat(args):
         if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
-            promote(level, x)
+            promote(level, x, x)
     return args
 
 
-def promote(level: DualLevel, x: Tensor) -> None:
-    """Make a plain tensor a dual, with zeros as its tangent; a view shares the tangent of its base."""
+def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
     if isinstance(x, Dual):
         return
     if x.__class__ is not Tensor:
         raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
     edge = x._edge
     if edge.__class__ is View:
-        promote(level, edge.base)
-        base = edge.base._tangent
-        shape, strides, offset = views.geometry(views.materialize(x), edge.base._raw)
-        tangent = operations.as_strided(base, shape, strides, offset)
+        promote(level, edge.base, like)
+        base = edge.base
+        shape, strides, offset = views.geometry(views.materialize(x), base._raw)
+        tangent = operations.as_strided(base._tangent, shape, strides, offset)
+        x._viewed = base  # type: ignore[attr-defined]
+        edge.base = base._primal
     else:
-        tangent = zeros_like(x)
-        if x._raw.shape:
-            tangent._raw = views.empty_strided(x._raw.shape, views.strides_of(x._raw), x._raw.dtype)
-            tangent._raw[...] = 0
+        tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
     primal = general.make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
     x.__class__ = Dual  # type: ignore[assignment]
     x._level, x._primal, x._tangent = level, primal, tangent  # type: ignore[attr-defined]
     level.promoted.append(x)  # type: ignore[arg-type]
+
+
+def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Zeros laid out like `x`, if they have its size."""
+    if size != x._raw.shape or not size:
+        return general.make(np.zeros(size, x._raw.dtype)[()])
+    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made[...] = 0
+    return general.make(made)
 
 
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
@@ -318,7 +354,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     if tangent is None and not isinstance(target, Dual):
         views.run_inplace(op, primals)
         return target  # type: ignore[no-any-return]
-    promote(level, target)
+    promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
     views.run_inplace(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)

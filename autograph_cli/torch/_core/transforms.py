@@ -233,6 +233,8 @@ class Dual(Wrapped):
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
+        if "_viewed" in self.__dict__:
+            self._edge.base = self.__dict__.pop("_viewed")
 
 
 _SLOTS = ("_raw", "_edge", "_counter", "_meta")
@@ -386,6 +388,11 @@ def plain_parts(x: Tensor) -> list[Tensor]:
     if isinstance(x, Dual):
         return plain_parts(x._primal) + plain_parts(x._tangent)
     return plain_parts(x._inner) if isinstance(x, Wrapped) else [x]
+
+
+def has_tangent(x: Tensor) -> bool:
+    """Whether forward mode follows `x`."""
+    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))  # type: ignore[attr-defined]
 
 
 def detached(x: Tensor) -> Tensor:
