@@ -13,7 +13,7 @@ from autograph_cli.torch._core.tensor import Tensor, make
 from tests.torch.autograd.collected import collected
 
 SIZE = 2
-APART = {"masked_select", "nll_loss_backward"}
+APART = {"masked_select", "nll_loss_backward", "nll_loss2d_backward"}
 """Samples that would differ in shape; arguments that have to fit each other."""
 CALLS = {name: calls for name, calls in collected().items() if name not in kinds.RANDOM | APART}
 
@@ -103,7 +103,7 @@ def test_an_operation_under_vmap_is_a_loop(name):
     op = table[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, args in enumerate(CALLS[name]):
+        for number, args in enumerate(CALLS[name][:3]):
             for chosen in choices(op, args)[: 1 if number else None]:
                 check(op, args, chosen, (SIZE,))
         check(op, args, choices(op, args)[0], (SIZE, SIZE))
