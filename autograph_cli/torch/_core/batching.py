@@ -139,7 +139,7 @@ def leading(call: Call, more: int = 0, empty: bool = True) -> Any:
     sizes = next((i for i, p in enumerate(parameters) if p.name in SIZES and "[" in p.type), None)
     rank = max(ranks) + more if sizes is None else len(call.args[sizes])
     along = any(p.name in DIMS for p in parameters)
-    if along and len(set(ranks)) > 1 and 0 in ranks:
+    if along and len(ranks) > 1 and 0 in ranks:
         return loop(call)
     lift = along and rank == 0
     args = call.every(lambda t, batched: _in_front(t, batched, call.size, lift))
@@ -171,25 +171,30 @@ def dropped(result: Any) -> Any:
     return tuple(map(dropped, result))
 
 
-def folded(call: Call, keep: int | None = None) -> Any:
-    """The batch made part of the first dimension, which is a batch for the operation too."""
-    ranks = call.ranks()
-    whole = max(ranks)
-    args = call.every(lambda t, batched: _fold(expanded(t, batched, call.size), whole))
-    result = general.run(call.op, tuple(args))
-    return unfolded(result, call.size, whole)
+def folded(call: Call) -> Any:
+    """The batch made part of the first dimension, along which the operation computes each for itself."""
+    args = call.every(lambda t, batched: first_two(expanded(t, batched, call.size)))
+    names = [p.name for p in call.op.schema.parameters]
+    if "input_size" in names:
+        n, *rest = call["input_size"]
+        args[names.index("input_size")] = (n * call.size, *rest)
+    return apart(general.run(call.op, tuple(args)), call.size)
 
 
-def _fold(tensor: Tensor, rank: int) -> Tensor:
-    shape = tensor._raw.shape
-    return tensor if len(shape) <= rank else reshaped(tensor, (shape[0] * shape[1], *shape[2:]))
+def first_two(x: Tensor) -> Tensor:
+    """(B, N, ...) as (B * N, ...)."""
+    shape = x._raw.shape
+    return reshaped(x, (shape[0] * shape[1], *shape[2:]))
 
 
-def unfolded(result: Any, size: int, rank: int) -> Any:
+def apart(result: Any, size: int) -> Any:
+    """(B * N, ...) as (B, N, ...), in all results."""
+    if result is None:
+        return None
     if isinstance(result, Tensor):
         shape = result._raw.shape
-        return reshaped(result, (size, shape[0] // max(size, 1), *shape[1:])) if len(shape) == rank else result
-    return tuple(unfolded(r, size, rank) for r in result)
+        return reshaped(result, (size, shape[0] // max(size, 1), *shape[1:]))
+    return tuple(apart(r, size) for r in result)
 
 
 def loop(call: Call) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import dims, general
-from .batching import Call, expanded, folded, loop, raised, reshaped, unfolded
-from .batching_rules import family, flat, rule
+from .batching import Call, apart, expanded, first_two, folded, loop, raised, reshaped
+from .batching_rules import flat, rule
 from .operation import operations
 from .tensor import Tensor, make
 
@@ -32,18 +32,6 @@ def from_channels(x: Tensor, size: int) -> Tensor:
     return f.transpose(reshaped(x, (shape[0], size, shape[1] // size, *shape[2:])), 0, 1)  # type: ignore[no-any-return]
 
 
-def first_two(x: Tensor) -> Tensor:
-    """(B, O, ...) as (B * O, ...)."""
-    shape = x._raw.shape
-    return reshaped(x, (shape[0] * shape[1], *shape[2:]))
-
-
-def apart(x: Tensor, size: int) -> Tensor:
-    """(B * O, ...) as (B, O, ...)."""
-    shape = x._raw.shape
-    return reshaped(x, (size, shape[0] // size, *shape[1:]))
-
-
 @rule("convolution")
 def _convolution(call: Call) -> Any:
     image, kernel, bias, *geometry, groups = call.args
@@ -54,7 +42,7 @@ def _convolution(call: Call) -> Any:
             found = expanded(f.convolution(image, kernel, None, *geometry, groups), False, size)
         else:
             shared = None if call.has("bias") else bias
-            found = unfolded(f.convolution(first_two(image), kernel, shared, *geometry, groups), size, rank)
+            found = apart(f.convolution(first_two(image), kernel, shared, *geometry, groups), size)
         if not call.has("bias"):
             return found
         row = (size, 1, bias._raw.shape[1], *[1] * (rank - 2))
@@ -142,7 +130,8 @@ def _layer_norm_backward(call: Call) -> Any:
     args = call.every(lambda t, batched: t)
     for name in ("grad_out", "input", "mean", "rstd"):
         args[call.place(name)] = call.full(name)
-    return general.run(call.op, tuple(args))
+    image, *nothing = general.run(call.op, tuple(args))
+    return (image, *(None if t is None else expanded(t, False, call.size) for t in nothing))
 
 
 @rule("native_group_norm")
@@ -157,7 +146,7 @@ def _group_norm(call: Call) -> Any:
     return out, mean, rstd
 
 
-# ---------------------------------------------------------------- attention and resampling
+# ---------------------------------------------------------------- attention
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
@@ -171,29 +160,12 @@ def _attention(call: Call) -> Any:
         shape = mask._raw.shape
         mask = first_two(f.expand(mask, (call.size, call.shape("query")[0], *shape[2:])))
     found = general.run(call.op, (query, key, value, call["is_causal"], mask, call["scale"]))
-    return tuple(apart(t, call.size) for t in found)
+    return apart(found, call.size)
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def _attention_backward(call: Call) -> Any:
     return loop(call) if call["attn_mask"] is not None else folded(call)
-
-
-def _resampling(call: Call) -> Any:
-    """Samples are folded into the batch, in front of which they come out again; a backward is told its size."""
-    args = call.every(lambda t, batched: first_two(expanded(t, batched, call.size)))
-    names = [p.name for p in call.op.schema.parameters]
-    if "input_size" in names:
-        n, *rest = call["input_size"]
-        args[names.index("input_size")] = (n * call.size, *rest)
-    return apart(general.run(call.op, tuple(args)), call.size)
-
-
-_KINDS = ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
-family(_resampling, "im2col col2im")
-family(_resampling, " ".join(f"upsample_{kind}{end}" for kind in _KINDS for end in ("", "_backward")))
-_KINDS = ("nearest_exact1d", "nearest_exact2d", "nearest_exact3d", "bilinear2d_aa", "bicubic2d_aa")
-family(_resampling, " ".join(f"_upsample_{kind}{end}" for kind in _KINDS for end in ("", "_backward")))
 
 
 # ---------------------------------------------------------------- lookups

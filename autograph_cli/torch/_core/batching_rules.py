@@ -53,12 +53,11 @@ family(folded, """
     reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward
     replication_pad2d_backward replication_pad3d_backward max_pool2d_with_indices max_pool3d_with_indices
     max_pool2d_with_indices_backward max_pool3d_with_indices_backward adaptive_max_pool2d adaptive_max_pool3d
-    adaptive_max_pool2d_backward adaptive_max_pool3d_backward fractional_max_pool2d fractional_max_pool3d
+    adaptive_max_pool2d_backward adaptive_max_pool3d_backward
     fractional_max_pool2d_backward fractional_max_pool3d_backward avg_pool2d avg_pool3d avg_pool2d_backward
     avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d _adaptive_avg_pool2d_backward
     _adaptive_avg_pool3d_backward max_unpool2d max_unpool3d grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d
-    grid_sampler_3d_backward channel_shuffle clone_format
-    _scaled_dot_product_flash_attention_for_cpu_backward
+    grid_sampler_3d_backward channel_shuffle clone_format im2col col2im
 """)
 
 
@@ -73,6 +72,12 @@ def _depends_on_values(call: Call) -> Any:
         places = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
         return f.index(x, [None, *places])
     raise RuntimeError(SENTENCES[call.op.name])
+
+
+_RESAMPLED = ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
+family(folded, " ".join(f"upsample_{kind}{end}" for kind in _RESAMPLED for end in ("", "_backward")))
+_RESAMPLED = ("nearest_exact1d", "nearest_exact2d", "nearest_exact3d", "bilinear2d_aa", "bicubic2d_aa")  # type: ignore[assignment]
+family(folded, " ".join(f"_upsample_{kind}{end}" for kind in _RESAMPLED for end in ("", "_backward")))
 
 
 # ---------------------------------------------------------------- shapes
@@ -132,8 +137,28 @@ def _squeeze(call: Call) -> Any:
 @rule("as_strided", "_reshape_alias")
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
+    if call.op.name == "as_strided":
+        _check_in_front(x)
     own = x._raw.strides[0] // x._raw.itemsize
     return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
+
+
+@rule("as_strided_copy", "as_strided_scatter")
+def _as_strided_copy(call: Call) -> Any:
+    if call.has("self"):
+        _check_in_front(call["self"])
+    return loop(call)
+
+
+def _check_in_front(x: Tensor) -> None:
+    """RuntimeError if samples do not lie one after the other in memory."""
+    if any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+        raise RuntimeError(
+            "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
+            "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
+            "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
+            "PyTorch view operations"
+        )
 
 
 @rule("cat")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes, general, kinds, views
+from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
 from .operation import operations
@@ -78,6 +78,8 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
 
 
 def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
+    if op.tangent is not None:
+        return as_written
     if op.linear == "each":
         return by_input
     if op.linear:
@@ -180,11 +182,14 @@ _BY_STRIDES = ("as_strided", "_reshape_alias")
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
+    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
     total: Any = None
-    for (i, _), t in zip(op.input_places, tangents, strict=True):
-        if t is not None:
-            part = general.run(op, (*primals[:i], t, *primals[i + 1 :]))
-            total = part if total is None else total + part
+    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+        others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
+        # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
+        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        part = general.run(op, args)
+        total = part if total is None else total + part
     return [total]
 
 
@@ -199,6 +204,17 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
             if part is not None:
                 total = part if total is None else total + part
     return [total]
+
+
+def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    assert op.tangent is not None
+    named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
+    named |= dict(zip(op.schema.outputs, outputs, strict=True))
+    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+        named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
+    code = op.tangent.__code__
+    return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
 
 
 def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
@@ -225,8 +241,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         return [zeros_like(o) for o in outputs]
     mode, L.grad = L.grad, True
     try:
-        point = ones_like if op.identifier in kinds.FROM_ONES else zeros_like
-        seeds = [fresh(point(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
+        seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
@@ -247,6 +262,11 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
 
 
+def apart(x: Any) -> Any:
+    """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+
+
 _WANTED: Any = (None, 0)
 """Stands for an edge: the gradient of this input is asked for."""
 
@@ -256,16 +276,21 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     if op.node.__name__ == "NotImplemented":
         raise no_forward(op)
     node: Node = object.__new__(op.node)
+    used = {p.name for p in op.tensors} & set(op.saved_names)
+    primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
     node._edges = general.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
     likes = [like_of(o._raw) for o in outputs]
     node._like = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
+    again = recomputed.outputs_of(op, named)
     items: list[Any] = []
     for index, name in enumerate(op.saved_names):
-        if name in op.schema.outputs:
-            item: Any = outputs[op.schema.outputs.index(name)]
+        if name in again:
+            item: Any = again[name]
+        elif name in op.schema.outputs:
+            item = outputs[op.schema.outputs.index(name)]
         elif name in named:
             item = named[name]
             item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item

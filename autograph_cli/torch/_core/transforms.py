@@ -390,6 +390,11 @@ def plain_parts(x: Tensor) -> list[Tensor]:
     return plain_parts(x._inner) if isinstance(x, Wrapped) else [x]
 
 
+def has_tangent(x: Tensor) -> bool:
+    """Whether forward mode follows `x`."""
+    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))  # type: ignore[attr-defined]
+
+
 def detached(x: Tensor) -> Tensor:
     """`x` outside the graph, tangents and all."""
     return x._lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ import numpy as np
 from .._kernels.meta import Meta
 from . import dtypes
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
+from .stand_in import StandIn
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, Wrapped, make
 
@@ -85,7 +86,7 @@ def strides_of(raw: Any) -> tuple[int, ...]:
 def address(raw: Any) -> int:
     if raw.__class__ is Meta:
         return int(raw.address)
-    interface = raw.__array_interface__
+    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
     found: int = interface["data"][0]
     return found
 

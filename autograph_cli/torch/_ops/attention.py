@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.placement import kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.transforms import has_tangent
 from . import arithmetic, linear, views
 from .arithmetic import no_derivative
 from .convolution import in_c
@@ -79,6 +80,7 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     return (
         dropout_p == 0.0
         and not query.is_meta
+        and not any(map(has_tangent, (query, key, value)))
         and all(len(s) == 4 for s in shapes)
         and (mask is None or (not mask.requires_grad and mask.ndim in (2, 4)))
         and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]

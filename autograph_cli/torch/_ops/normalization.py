@@ -278,7 +278,7 @@ def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps
 
 SHARED_STATISTICS = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
-    "batched.\nIf you are using modules and do not need eval mode, please set `track_running_stats` to be False.If you are using "
+    "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
     "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
     "work with vmap"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._core.forward import joined, paired
+from .._core.forward import apart, joined, paired
 from .._core.reverse import pair, split
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -77,7 +77,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if entered is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(*split(entered, *joined(entered, [tensor])))
+    primal, tangent = split(entered, *joined(entered, [tensor]))
+    return UnpackedDualTensor(primal if tangent is None else apart(primal), tangent)
 
 
 class dual_level(ContextDecorator):

@@ -1,5 +1,6 @@
 """Calls of operations, collected from the recorded expressions: real arguments for a check that goes over all operations."""
 
+import functools
 import json
 import warnings
 from pathlib import Path
@@ -10,6 +11,7 @@ from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import empty_strided, strides_of
+from tests.torch.autograd.layers import LAYERS
 from tests.torch.ops import record_expressions
 
 OPS = Path(record_expressions.__file__).parent
@@ -59,9 +61,10 @@ class _Spy:
 def collect(codes):
     """For each operation with a derivative that the expressions use: its calls, as tuples of arguments."""
     spy = _Spy()
-    before = general.Transforms.operation, L.levels, S.special
+    hooks = general.Transforms
+    before = hooks.operation, hooks.inplace, L.levels, S.special
     try:
-        general.Transforms.operation, L.levels, S.special = spy.operation, (None,), S.special + 1
+        hooks.operation, hooks.inplace, L.levels, S.special = spy.operation, spy.operation, (None,), S.special + 1
         for code in codes:
             torch.manual_seed(0)
             with warnings.catch_warnings():
@@ -71,7 +74,7 @@ def collect(codes):
                 except Exception:
                     continue
     finally:
-        general.Transforms.operation, L.levels, S.special = before
+        hooks.operation, hooks.inplace, L.levels, S.special = before
     return {name: spread(list(calls.values())) for name, calls in sorted(spy.calls.items()) if table[name].derivatives}
 
 
@@ -81,8 +84,14 @@ def spread(calls):
     return calls[::step][:AT_MOST]
 
 
+@functools.cache
+def collected():
+    """The calls of all recorded expressions."""
+    return collect(expressions())
+
+
 def expressions():
-    found = []
+    found = list(LAYERS)
     for name in ("expressions.json", "mathematics.json", "arrangements.json"):
         found += json.loads((OPS / name).read_text())
     return found
