@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
     return run
 
 
@@ -65,6 +67,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
     return run
 
 
