@@ -79,8 +79,8 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     shapes = [t._raw.shape for t in (query, key, value)]
     return (
         dropout_p == 0.0
-        and not query.is_meta
         and not any(map(has_tangent, (query, key, value)))
+        and not query.is_meta
         and all(len(s) == 4 for s in shapes)
         and (mask is None or (not mask.requires_grad and mask.ndim in (2, 4)))
         and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]

@@ -39,7 +39,8 @@ def placed(
 ) -> Any:
     """The dtype of a tensor to make, after the place where it is to live was checked."""
     if device is not None:
-        devices.check(device)
+        if devices.check(device).type == "meta" and not L.on_meta:
+            raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
     elif S.default_device is not None:
         devices.check(S.default_device)
     if layout is not None and layout is not layouts.strided:

@@ -171,9 +171,8 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
     if input._raw.size == 0 or train is False:
         return input, make(kernels(input._raw).xp.ones(input._raw.shape, bool)[()])
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    shape = input._raw.shape
     draw = lambda size: generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()]  # noqa: E731
-    kept = make(Meta(shape, bool)) if input.is_meta and not L.levels else randomness.drawn(shape, draw)
+    kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
     found: tuple[Tensor, Tensor] = native_dropout_op(input, kept, scale)
     return found
 

@@ -44,7 +44,8 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    return _signed(run, make_new)
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
+    return run
 
 
 def placed_like_first(make_new: Maker) -> Maker:
@@ -66,11 +67,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    return _signed(run, make_new)
-
-
-def _signed(run: Maker, make_new: Maker) -> Maker:
-    run.__signature__ = inspect.signature(make_new, follow_wrapped=False)  # type: ignore[attr-defined]
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
     return run
 
 

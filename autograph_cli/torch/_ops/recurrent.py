@@ -187,12 +187,19 @@ class Packed(NamedTuple):
     sizes: list[int]
 
 
+def _all_inward(input: Any, cell: Cell) -> tuple[Any, Cell]:
+    """All steps multiplied at once, as PyTorch does it on the CPU, and the cell that takes them."""
+    return (input, cell) if input.is_meta else (cell.inward(input), cell._replace(w_ih=None))
+
+
 def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
-    """One layer in one direction over (steps, batch, features)."""
-    steps = cell.inward(input).unbind(0)
+    """One layer in one direction over (steps, batch, features), or over a tuple of steps."""
+    if not isinstance(input, tuple):
+        input, cell = _all_inward(input, cell)
+        input = input.unbind(0)
+    steps, outputs = input, []
     if not steps:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    outputs, cell = [], cell._replace(w_ih=None)
     for x in reversed(steps) if backwards else steps:
         state = step(x, state, cell)
         outputs.append(state[0])
@@ -201,7 +208,8 @@ def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: boo
 
 def _over_packed(step: Step, input: Packed, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
     run = _packed_backwards if backwards else _packed_forwards
-    outputs, ends = run(step, cell.inward(input.data), input.sizes, state, cell._replace(w_ih=None))
+    data, cell = _all_inward(input.data, cell)
+    outputs, ends = run(step, data, input.sizes, state, cell)
     output = operations.cat(outputs, 0)
     return Packed(output, input.sizes), ends[0] if backwards else _joined(ends)
 
@@ -266,6 +274,8 @@ def _stack(kind: str, input: Any, states: list[State], cells: list[Cell], num_la
     directions = 2 if bidirectional else 1
     for layer in range(num_layers):
         outputs = []
+        if bidirectional and run is _over_steps and input.is_meta:
+            input = input.unbind(0)  # both directions share the steps
         for direction in range(directions):
             at = layer * directions + direction
             output, state = run(step, input, states[at], cells[at], direction == 1)

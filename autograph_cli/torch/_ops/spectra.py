@@ -175,8 +175,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else (total - n_fft // 2 if center else total)
     signal, envelope = (views.slice_op(x, 1, start, min(end, total), 1) for x in (signal, envelope))
-    known = whole(envelope._raw)
-    smallest = abs(known).min(initial=float("inf")) if readable(known) else float("inf")
+    squares = whole(envelope._raw)
+    smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
     if smallest < 1e-11:
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
     signal = arithmetic.true_divide(signal, envelope)

@@ -215,7 +215,7 @@ def _weights(name: str, weights: Tensor | None, count: int) -> None:
     if weights._raw.size != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                            f"{weights._raw.size} != {count}")  # fmt: skip
-    if readable(whole(weights._raw)) and whole(weights._raw).min() < 0:
+    if count and readable(whole(weights._raw)) and whole(weights._raw).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
