@@ -159,6 +159,10 @@ class MetaKernels(Kernels):
     def _add_at(self, total: Any, place: Any, values: Any) -> None:
         """Nothing to do: no element is kept."""
 
+    def _bounds(self, data: Any, lengths: Any, offsets: Any, axis: int) -> Any:
+        """No segment is reduced."""
+        return []
+
     def _label_sets(self, a: Any, target: Any) -> tuple[Any, Any, Any]:
         n = a.shape[-1] if a.ndim else 1
         rows, labels = a.reshape(-1, n), target.reshape(-1, n)
