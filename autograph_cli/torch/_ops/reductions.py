@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.placement import kernels
+from .._core.placement import is_meta, kernels
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .results import named_result
@@ -184,6 +184,8 @@ def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme, shared evenly by all elements that equal it."""
     mask = f.where(f.isnan(result), f.isnan(self), f.eq(self, result))
     share = f.div(grad, f.cast_like(f.sum(mask), grad))
+    if is_meta(grad):
+        return f.mul(mask, share)
     return f.masked_fill_Tensor(f.zeros_of(tuple(self.shape), grad), mask, share)
 
 
