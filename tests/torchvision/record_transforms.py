@@ -33,7 +33,8 @@ F.resize(X,(3,4),antialias=False); v2.functional.resize(X,(9,11),'bicubic'); v2.
 F.crop(X,1,2,3,4); F.crop(X,-1,3,4,9); F.center_crop(X,3); F.center_crop(X,(7,3)); F.resized_crop(X,1,1,3,4,(2,5)); F.pad(X,1); F.pad(X,(1,2),fill=7)
 F.pad(X,(1,2,0,1),padding_mode='edge'); F.pad(X,2,padding_mode='reflect'); F.pad(X,(2,1),padding_mode='symmetric'); F.pad(X,(-1,0,1,-2))
 F.rgb_to_grayscale(X); F.rgb_to_grayscale(X,3); F.rotate(X,30); F.rotate(X,-45.5,M.BILINEAR); F.rotate(X,90,expand=True); F.rotate(X,30,fill=[5.])
-F.rotate(X,20,center=[1,2]); v2.functional.rotate(X,90,expand=True); F.five_crop(X,(2,3)); F.ten_crop(X,3); F.get_dimensions(X); F.get_image_size(X)
+F.rotate(X,20,center=[1,2]); v2.functional.rotate(X,90,expand=True); F.adjust_brightness(X,1.7); F.adjust_contrast(X,.3)
+F.adjust_saturation(X,.4); F.adjust_saturation(X,2); F.adjust_hue(X,.1); F.adjust_hue(X,-.4); v2.functional.adjust_hue(X,.5); F.five_crop(X,(2,3)); F.ten_crop(X,3); F.get_dimensions(X); F.get_image_size(X)
 """
 RANDOM = """
 RandomCrop(3); RandomCrop((5,4)); RandomCrop(4,padding=1); RandomCrop((7,3),pad_if_needed=True); RandomCrop(5,padding=2,padding_mode='reflect')
@@ -41,6 +42,7 @@ RandomCrop(4,padding=(1,2,3,4),fill=9); RandomHorizontalFlip(); RandomVerticalFl
 RandomResizedCrop(3); RandomResizedCrop((4,3),scale=(.5,1.),ratio=(3.,4.)); RandomGrayscale(.5); Pad(1); Grayscale(3); CenterCrop(3); Resize(4)
 RandomApply([V.RandomCrop(4),V.RandomHorizontalFlip()],p=.6); RandomChoice([V.RandomCrop(4),V.RandomVerticalFlip(1.),V.CenterCrop(3)])
 RandomChoice([V.RandomCrop(4),V.CenterCrop(3)],p=[.2,.8]); RandomOrder([V.RandomCrop(4),V.RandomHorizontalFlip(),V.Resize(5)])
+ColorJitter(.3,.2,.4,.1); ColorJitter(brightness=(.5,.9)); ColorJitter(hue=.2)
 Compose([V.Resize(4),V.RandomCrop(4,padding=1),V.RandomHorizontalFlip()])
 """
 REST = """
@@ -54,7 +56,7 @@ T.Compose([T.ToTensor(),T.Normalize((.5,),(.5,)),T.Resize(3),T.RandomCrop(3,padd
 T.Compose([T.Lambda(abs),T.CenterCrop(3),T.ConvertImageDtype(torch.float32),T.ToPILImage(),T.PILToTensor(),T.RandomResizedCrop(4),T.RandomErasing()])
 v2.Compose([v2.ToImage(),v2.ToDtype(torch.float32,scale=True),v2.Normalize((.5,),(.5,)),v2.Resize(3),v2.RandomCrop(3,padding=2),v2.RandomRotation(10)])
 v2.Compose([v2.Lambda(abs),v2.CenterCrop(3),v2.RandomVerticalFlip(.3),v2.Pad(2),v2.RandomResizedCrop(4),v2.Grayscale(),v2.ToPureTensor()])
-T.RandomApply([T.ToTensor()]); T.RandomChoice([T.ToTensor()]); v2.RandomApply([v2.ToImage()]); v2.RandomChoice([v2.ToImage()]); v2.ToImage()(A[:2,:2])
+T.ColorJitter(.3,.2,.4,.1); T.ColorJitter(); v2.ColorJitter(.3,(.2,1.)); T.RandomApply([T.ToTensor()]); T.RandomChoice([T.ToTensor()]); v2.RandomApply([v2.ToImage()]); v2.RandomChoice([v2.ToImage()]); v2.ToImage()(A[:2,:2])
 """
 ERRORS = """
 T.ToTensor()(f); T.ToTensor()(A[0,0]); T.PILToTensor()(f); T.ToPILImage()(3); T.ToPILImage()(torch.zeros(5,3,3)); T.ToPILImage()(f[0,0])
@@ -64,6 +66,7 @@ T.Resize(3,interpolation='bilinear')(f); T.RandomCrop(9)(f); T.CenterCrop((1,2,3
 T.Pad(1,fill='x'); T.Grayscale(2)(f); T.Grayscale()(u[:2]); T.RandomRotation(-1); T.RandomRotation((1,2,3)); T.Lambda(3); T.RandomChoice(3)
 T.RandomHorizontalFlip(1)(3); F.convert_image_dtype(f,torch.int32); F.convert_image_dtype(im); v2.Compose([]); v2.Compose(3); v2.Normalize((.5,),(.5,))(im)
 v2.ToDtype(3); v2.RandomHorizontalFlip(2); v2.RandomChoice([v2.ToImage()],p=[.1,.2]); v2.functional.to_image(3); v2.Pad((1,2,3)); v2.ToImage()(torch.zeros(3))
+T.ColorJitter(-1); T.ColorJitter(hue=.7); T.ColorJitter("a"); T.ColorJitter((1,.5)); F.adjust_hue(f,.6); F.adjust_brightness(f,-1)
 U.make_grid([1]); U.make_grid(3); U.make_grid(b,normalize=True,value_range=[1,2]); D.FakeData(3)[3]; F.five_crop(f,9); F.rotate(f,30,M.BICUBIC)
 """
 

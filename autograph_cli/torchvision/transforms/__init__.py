@@ -28,6 +28,7 @@ from ._classic import (
 )
 from ._modes import InterpolationMode
 from ._random import (
+    ColorJitter,
     RandomCrop,
     RandomErasing,
     RandomGrayscale,
@@ -38,7 +39,7 @@ from ._random import (
 )
 
 __all__ = [
-    "CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
+    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
     "PILToTensor", "Pad", "RandomApply", "RandomChoice", "RandomCrop", "RandomErasing", "RandomGrayscale",
     "RandomHorizontalFlip", "RandomOrder", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize",
     "TenCrop", "ToPILImage", "ToTensor", "functional",

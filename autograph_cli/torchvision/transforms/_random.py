@@ -220,3 +220,54 @@ class RandomRotation(nn.Module):
         fill = "" if self.fill is None else f", fill={self.fill}"
         return (f"RandomRotation(degrees={self.degrees}, interpolation={self.interpolation.value}, "
                 f"expand={self.expand}{detail}{fill})")  # fmt: skip
+
+
+def _range(value: Any, name: str, center: float = 1.0, bound: tuple[float, float] = (0, float("inf"))) -> Any:
+    """Between which factors to draw: of a number, so far to both sides; None where nothing would change."""
+    if isinstance(value, (int, float)):
+        if value < 0:
+            raise ValueError(f"If {name} is a single number, it must be non negative.")
+        value = [center - float(value), center + float(value)]
+        value[0] = max(value[0], 0.0) if center else value[0]
+    elif isinstance(value, (tuple, list)) and len(value) == 2:
+        value = [float(value[0]), float(value[1])]
+    else:
+        raise TypeError(f"{name} should be a single number or a list/tuple with length 2.")
+    if not bound[0] <= value[0] <= value[1] <= bound[1]:
+        raise ValueError(f"{name} values should be between {bound}, but got {value}.")
+    return None if value[0] == value[1] == center else tuple(value)
+
+
+class ColorJitter(nn.Module):
+    """Brightness, contrast, saturation and hue changed by drawn factors, in a drawn order."""
+
+    def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
+        super().__init__()
+        self.brightness = _range(brightness, "brightness")
+        self.contrast = _range(contrast, "contrast")
+        self.saturation = _range(saturation, "saturation")
+        self.hue = _range(hue, "hue", center=0, bound=(-0.5, 0.5))
+
+    @staticmethod
+    def get_params(brightness: Any, contrast: Any, saturation: Any, hue: Any) -> tuple[Any, ...]:
+        """(order, the four factors; None for what stays)."""
+        order = torch.randperm(4)
+        return (order, *(None if pair is None else drawn(*pair) for pair in (brightness, contrast, saturation, hue)))
+
+    def forward(self, img: Any) -> Any:
+        order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        return jittered(img, order.tolist(), factors)
+
+    def __repr__(self) -> str:
+        names = ("brightness", "contrast", "saturation", "hue")
+        return f"ColorJitter({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
+
+
+def jittered(img: Any, order: Sequence[int], factors: Sequence[float | None], by: Any = F) -> Any:
+    """The picture with these changes, in this order; `by` has the functions."""
+    changes = (by.adjust_brightness, by.adjust_contrast, by.adjust_saturation, by.adjust_hue)
+    for i in order:
+        factor = factors[i]
+        if factor is not None:
+            img = changes[i](img, factor)
+    return img

@@ -102,7 +102,7 @@ def _mirrored(before: int, length: int, after: int) -> list[int]:
 
 def to_gray(image: Tensor, channels: int) -> Tensor:
     """How bright each pixel is, in one channel or three equal ones."""
-    _check_channels(image, (1, 3))
+    check_channels(image, (1, 3))
     if image.shape[-3] == 3:
         red, green, blue = image.unbind(dim=-3)
         gray = (_GRAY[0] * red + _GRAY[1] * green + _GRAY[2] * blue).to(image.dtype).unsqueeze(dim=-3)
@@ -111,7 +111,8 @@ def to_gray(image: Tensor, channels: int) -> Tensor:
     return gray.expand((*image.shape[:-3], 3, *image.shape[-2:])) if channels == 3 else gray
 
 
-def _check_channels(image: Tensor, allowed: Sequence[int]) -> None:
+def check_channels(image: Tensor, allowed: Sequence[int]) -> None:
+    """TypeError for a picture of another number of channels."""
     if image.ndim < 3:
         raise TypeError(f"Input image tensor should have at least 3 dimensions, but found {image.ndim}")
     channels = dimensions(image)[0]

@@ -10,11 +10,12 @@ from autograph_cli.torch import Tensor
 
 from .._pillow import is_picture
 from . import _pictures, _tensors
+from ._colour import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from ._conversion import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
 from ._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
+    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
     "get_image_num_channels", "get_image_size", "hflip", "normalize", "pad", "pil_to_tensor", "resize", "resized_crop",
     "rgb_to_grayscale", "rotate", "ten_crop", "to_grayscale", "to_pil_image", "to_tensor", "vflip",
 ]  # fmt: skip

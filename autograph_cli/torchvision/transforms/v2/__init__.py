@@ -10,6 +10,7 @@ from .._modes import InterpolationMode
 from . import functional
 from ._changes import (
     CenterCrop,
+    ColorJitter,
     Compose,
     ConvertImageDtype,
     Grayscale,
@@ -37,7 +38,7 @@ from ._changes import (
 from ._transform import Transform
 
 __all__ = [
-    "CenterCrop", "Compose", "ConvertImageDtype", "Grayscale", "Identity", "InterpolationMode", "Lambda", "Normalize",
+    "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "Grayscale", "Identity", "InterpolationMode", "Lambda", "Normalize",
     "PILToTensor", "Pad", "RandomApply", "RandomChoice", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip",
     "RandomOrder", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype", "ToImage",
     "ToPILImage", "ToPureTensor", "ToTensor", "Transform", "functional",

@@ -396,3 +396,19 @@ class RandomRotation(Transform):
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         fill = fill_of(self.fill, inpt)
         return F.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
+
+
+class ColorJitter(Transform):
+    """Brightness, contrast, saturation and hue changed by drawn factors, in a drawn order."""
+
+    def __init__(self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None) -> None:
+        super().__init__()
+        drawn = _random.ColorJitter(brightness or 0, contrast or 0, saturation or 0, hue or 0)
+        self.brightness, self.contrast, self.saturation, self.hue = drawn.brightness, drawn.contrast, drawn.saturation, drawn.hue
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        order, *factors = _random.ColorJitter.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        return {"order": order.tolist(), "factors": factors}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return _random.jittered(inpt, params["order"], params["factors"], F)

@@ -18,7 +18,7 @@ from .. import functional as first
 from .._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
+    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
     "get_image_num_channels", "get_image_size", "get_num_channels", "get_size", "hflip", "horizontal_flip",
     "normalize", "pad", "pil_to_tensor", "resize", "resized_crop", "rgb_to_grayscale", "rotate", "ten_crop", "to_dtype",
     "to_grayscale", "to_image", "to_pil_image", "to_tensor", "vertical_flip", "vflip",
@@ -135,6 +135,30 @@ def rotate(inpt: Any, angle: float, interpolation: Any = InterpolationMode.NEARE
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
     """How bright each pixel is, in one channel or three equal ones."""
     return first.rgb_to_grayscale(inpt, num_output_channels)
+
+
+@_of_pictures
+def adjust_brightness(inpt: Any, brightness_factor: float) -> Any:
+    """The picture as bright as a factor says: 0 is black, 1 leaves it."""
+    return first.adjust_brightness(inpt, brightness_factor)
+
+
+@_of_pictures
+def adjust_contrast(inpt: Any, contrast_factor: float) -> Any:
+    """The picture with as much contrast as a factor says: 0 is gray, 1 leaves it."""
+    return first.adjust_contrast(inpt, contrast_factor)
+
+
+@_of_pictures
+def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
+    """The picture as colourful as a factor says: 0 has no colours, 1 leaves it."""
+    return first.adjust_saturation(inpt, saturation_factor)
+
+
+@_of_pictures
+def adjust_hue(inpt: Any, hue_factor: float) -> Any:
+    """The picture's colours moved round the circle by a part of it, from -0.5 to 0.5."""
+    return first.adjust_hue(inpt, hue_factor)
 
 
 @_of_pictures
