@@ -57,7 +57,8 @@ class _Framing:
             record = self.graph.calls[call]
             parent = "" if record.parent is None else frame_id(record.parent, band)
             times = self.times.get((call, band), 1)
-            title = title_of(self.graph, record, times, self.turn.get(call, 0))
+            around = 1 if record.parent is None else self.times.get((record.parent, band), 1)
+            title = title_of(self.graph, record, times if times != around else 1, self.turn.get(call, 0))
             yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times)
 
     def _paths(self, call: int) -> Iterator[str]:
