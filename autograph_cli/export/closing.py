@@ -51,7 +51,7 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     top = {frame.id: _ancestor(frame.id, deep, depth, known) for frame in scene.frames if deep[frame.id] >= depth}
     if not top:
         return scene
-    scene = _without_strangers(scene, graph, {frame: known[its].parent for frame, its in top.items()})
+    scene = _without_strangers(scene, graph, {frame: known[its] for frame, its in top.items()})
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
     closing = _Closing(scene, graph, arrows)
@@ -72,17 +72,17 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     )  # fmt: skip
 
 
-def _without_strangers(scene: Scene, graph: Graph, outside: dict[str, str]) -> Scene:
-    """The scene with tensors from outside of all modules drawn outside of these frames, each once beside a frame."""
+def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> Scene:
+    """The scene with tensors from outside of all modules beside the closed frames that they are used in, each once."""
     boxes, into = [], {}
     first: dict[tuple[str, str, str], str] = {}
     for box in scene.boxes:
-        if box.frame in outside and is_foreign(box, graph, scene.data):
-            same = first.setdefault((outside[box.frame], box.title, box.tooltip), box.id)
+        if box.frame in closed and is_foreign(box, graph, scene.data):
+            same = first.setdefault((closed[box.frame].id, box.title, box.tooltip), box.id)
             into[box.id] = same
             if same != box.id:
                 continue
-            box = replace(box, frame=outside[box.frame])
+            box = replace(box, frame=closed[box.frame].parent)
         boxes.append(box)
     arrows = tuple(
         replace(arrow, tail=into.get(arrow.tail, arrow.tail), head=into.get(arrow.head, arrow.head))

@@ -37,7 +37,7 @@ def weave(
 ) -> Web:  # fmt: skip
     """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
 
-    `ends`: where edges, by number, end on their upper (0) or lower (1) box if they have a place there, from -0.5 to 0.5.
+    `ends`: where edges, by number, end on their upper (0) or lower (1) box if that is told, from -0.5 to 0.5.
     The first order follows the edges from the top, or `from_below`; where edges still cross, and the graph is not
     big, the other way is tried too.
     """
