@@ -55,6 +55,9 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
     closing = _Closing(scene, graph, arrows)
+    members: dict[str, list[str]] = {}
+    for key, its in into.items():
+        members.setdefault(its, []).append(key)
     boxes, met = [], set()
     for box in scene.boxes:
         frame = into.get(box.id)
@@ -62,7 +65,7 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
             boxes.append(box)
         elif frame not in met:
             met.add(frame)
-            boxes.append(closing.box(known[frame], [key for key, its in into.items() if its == frame]))
+            boxes.append(closing.box(known[frame], members[frame]))
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]

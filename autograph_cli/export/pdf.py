@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import (
+    Ground,
     Line,
     Place,
     Placed,
@@ -14,7 +15,6 @@ from autograph_cli.export.placed import (
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     outline,
     plate_fill,
@@ -73,7 +73,7 @@ def to_pdf(placed: Placed) -> bytes:
 
 
 def _draw(page: _Page, placed: Placed) -> None:
-    scene = placed.scene
+    scene, under = placed.scene, Ground(placed)
     if scene.title:
         page.words(scene.title, placed.title, TITLE, INK)
     for lane in placed.lanes:
@@ -90,7 +90,7 @@ def _draw(page: _Page, placed: Placed) -> None:
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         if arrow.label and line.label:
             (x, y), width = line.label, label_width(arrow.label)
-            page.ground(ground(placed, line.label), Place(x, y, width, EDGE))
+            page.ground(under.at(line.label), Place(x, y, width, EDGE))
             page.words(arrow.label, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
     for lane in placed.lanes:
         (x, y), width = lane.title, text_width(lane.band.title) * BAND
