@@ -46,7 +46,8 @@ FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC',
 def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
     if not tooltips:
-        placed = replace(placed, scene=_without_tooltips(placed.scene))
+        plates = tuple(replace(plate, frame=replace(plate.frame, tooltip="")) for plate in placed.plates)
+        placed = replace(placed, scene=_without_tooltips(placed.scene), plates=plates)
     width, height = _number(placed.width), _number(placed.height)
     scene = placed.scene
     parts = [
