@@ -122,7 +122,7 @@ class Recorder:
         if self.measures is not None:
             self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
-        self._optimizers = optimizers_in([scope])
+        self._optimizers = optimizers_in([scope]) or self._optimizers
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
         return self.trace()
@@ -177,7 +177,8 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
-                self._optimizers = optimizers_in(spaces)
+                if self.selection.keeps(self.total) or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                    self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
         if self.measures is not None:
             self._watches.append(self.measures.begins(self.tape, call))
