@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import USUAL, bytes_text, facts_of
+from autograph_cli.graph.facts import RECORDED, USUAL, bytes_text, facts_of
 from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
@@ -98,6 +98,7 @@ class Labels:
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
         lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        lines += facts_of(node, RECORDED)
         return "\n".join(map(visible, lines))
 
 

@@ -114,10 +114,14 @@ class Measures:
         if values is not None:
             self.found.values[place] = values
 
-    def begins(self, tape: Tape, call: BackwardCall) -> _Watch:
+    def begins(self, tape: Tape, call: BackwardCall) -> None:
         """A backward call is about to run."""
-        call.watch = watch = _Watch(self, tape)
-        return watch
+        call.watch = _Watch(self, tape)
+
+    def ends(self, call: BackwardCall) -> None:
+        """A backward call is over."""
+        if isinstance(call.watch, _Watch):
+            call.watch.ended()
 
 
 class Beside:

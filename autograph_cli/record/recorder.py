@@ -86,7 +86,6 @@ class Recorder:
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
         self.measures = Measures(record) if record else None
-        self._watches: list[Any] = []
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
@@ -181,7 +180,7 @@ class Recorder:
                     self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
         if self.measures is not None:
-            self._watches.append(self.measures.begins(self.tape, call))
+            self.measures.begins(self.tape, call)
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
@@ -191,7 +190,7 @@ class Recorder:
                 return
             self._write_down()
         if self.measures is not None:
-            self._watches.pop().ended()
+            self.measures.ends(call)
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
