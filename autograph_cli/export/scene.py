@@ -152,8 +152,9 @@ class _Builder:
             return ()
         dtype, device = self.labels.common
         where = "" if device == "cpu" else f" on {visible(device)}"
-        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
-        notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
+        ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
+        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
+        notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
