@@ -141,7 +141,7 @@ def test_code_keeps_its_indentation(traces: dict[str, Trace]) -> None:
 
 
 def test_what_was_not_recorded_is_no_picture(traces: dict[str, Trace]) -> None:
-    with pytest.raises(GraphError, match="recorded on request only: autograph run --record values a.py"):
+    with pytest.raises(GraphError, match=r"recorded on request only: autograph run --record values a\.py"):
         render(traces["logits_loss"].steps[0], shown=("values",), title="a.py")
 
 
