@@ -19,7 +19,7 @@ from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
-from autograph_cli.export.rolling import roll
+from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
@@ -48,9 +48,10 @@ class Job:
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown)
-        many = limit is not None and len(scene.boxes) > limit
-        if many if self.roll is None else self.roll:
+        if self.roll:
             scene = roll(scene, self.graph)
+        elif self.roll is None and limit is not None:
+            scene = rolled_if_smaller(scene, self.graph)
         scene = framed(scene, self.graph)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
