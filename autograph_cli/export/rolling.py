@@ -26,9 +26,8 @@ def roll(scene: Scene, graph: Graph) -> Scene:
         return scene
     first = {seat.path: key for key, seat in seats.items() if not any(seat.turn)}
     into = {key: first[seat.path] for key, seat in seats.items() if any(seat.turn)}
-    last = {first_key: key for key, first_key in into.items()}
-    fed = _fed(scene, graph, seats, into)
-    into |= fed
+    into |= _fed(scene, graph, seats, into)
+    last = {key: its for its, key in into.items()}
     box_of = {box.id: box for box in scene.boxes}
     arrows, itself, ranges = _arrows(scene, seats, into)
     boxes = tuple(
@@ -91,7 +90,7 @@ def _past_results(scene: Scene, into: dict[str, str]) -> list[Arrow]:
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
     """The box of the first turn, with the number of turns on it; names stand where the last turn has them."""
     if seat is None:
-        return box
+        return replace(box, title=last.title) if last and box.title[0] == "%" else box
     counts = [f"{low:,}" if low == high else f"{low:,}…{high:,}" for low, high in seat.turns if high > 1]
     times = "↻ " * itself + " ".join(f"× {count}" for count in counts)
     words = box.subtitle or (last.subtitle if last else "")
