@@ -6,7 +6,7 @@ import graphviz
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.dot import label_of, node_statement, statement
-from autograph_cli.export.placed import Line, Placed, Point, dashes, fill_of, ground, head, plate_fill
+from autograph_cli.export.placed import Ground, Line, Placed, Point, dashes, fill_of, head, plate_fill
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -58,7 +58,7 @@ class _Writer:
             self.dot.subgraph(part)
 
     def graph(self) -> None:
-        placed = self.placed
+        placed, under = self.placed, Ground(self.placed)
         for box, place in zip(placed.scene.boxes, placed.places, strict=True):
             node_statement(self.dot, box, False, self.at((place.x, place.y)))
         for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True)):
@@ -67,7 +67,7 @@ class _Writer:
                 attributes["style"] = "dotted" if arrow.back else "dashed"
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
-                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=ground(placed, line.label))
+                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=under.at(line.label))
 
     def surroundings(self) -> None:
         """The titles and the legend."""
