@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -27,11 +28,15 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/12_sinh_function.py": EVERY,
     "tests/programs/13_sinh_wrong.py": EVERY,
+    "tests/programs/17_lenet.py": ("forward",),
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts the pages show."""
-PARTS = {"tests/programs/22_higher_order.py": ("slice", "double-backward", Slice(start=("w2",), end=("penalty",)))}
-"""Of which scripts a part is shown as well: the picture's name, the view, the part."""
+MORE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "tests/programs/17_lenet.py": ("closed", "forward", {"depth": 1}),
+    "tests/programs/22_higher_order.py": ("slice", "double-backward", {"part": Slice(start=("w2",), end=("penalty",))}),
+}
+"""Which scripts are shown in another way as well: the picture's name, the view, the options."""
 SHOWN: dict[str, dict[str, tuple[str, str, str | None]]] = {
     "samples/first.py": {
         "values": ("forward", "values", None),
@@ -100,10 +105,10 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
 def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     """The pictures of a script that the pages show."""
     yield from draw(script, PICTURES[script])
-    if script in PARTS:
-        word, view, part = PARTS[script]
+    if script in MORE:
+        word, view, how = MORE[script]
         trace = record(script)
-        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, part=part, title=trace.script)
+        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, title=trace.script, **how)
     if script in SHOWN:
         trace = record(script, ("values", "formula", "inside"))
         for word, (view, facts, node) in SHOWN[script].items():

@@ -44,6 +44,7 @@ class Drawing:
     part: Slice
     max_nodes: int | None
     roll: bool | None
+    depth: int | None
     engine: str | None
     title: str
     shown: tuple[str, ...]
@@ -55,8 +56,8 @@ class Drawing:
 
         return export.render(
             self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, part=self.part,
-            max_nodes=self.max_nodes, roll=self.roll, engine=self.engine, title=self.title, shown=self.shown,
-            inside=self.opened_node,
+            max_nodes=self.max_nodes, roll=self.roll, depth=self.depth, engine=self.engine, title=self.title,
+            shown=self.shown, inside=self.opened_node,
         )  # fmt: skip
 
 
@@ -72,8 +73,9 @@ class Drawing:
 @slice_options
 @show_option
 @open_option
+@click.option("--depth", type=click.IntRange(0), help="Open modules so deep; those further in are a box each.")
 @click.option("--max-nodes", type=click.IntRange(0), default=READABLE, show_default=True,
-              help="Above this many, loops are rolled and chains folded in a picture; 0 leaves all open.")
+              help="Above this many, a picture has loops rolled and modules and chains folded; 0 leaves all open.")
 @click.option("--roll/--no-roll", default=None, help="Draw one turn of each loop; unless told, in a big graph.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
@@ -82,7 +84,7 @@ class Drawing:
 def render(
     ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
     order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
-    max_nodes: int, roll: bool | None, engine: str | None, part: Slice, shown: tuple[str, ...],
+    max_nodes: int, roll: bool | None, depth: int | None, engine: str | None, part: Slice, shown: tuple[str, ...],
     opened_node: str | None,
 ) -> None:  # fmt: skip
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
@@ -108,7 +110,7 @@ def render(
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
-        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, roll, engine,
+        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, roll, depth, engine,
         opened.trace.script, shown, opened_node,
     )  # fmt: skip
     draw(drawing, views, place, opened)

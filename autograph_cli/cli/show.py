@@ -39,12 +39,13 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @slice_options
 @show_option
 @open_option
+@click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @click.pass_context
 def show(
     ctx: click.Context, source: str | None, args: tuple[str, ...], view: str | None, step: str | None,
-    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, shown: tuple[str, ...],
-    opened_node: str | None,
+    roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, depth: int | None,
+    shown: tuple[str, ...], opened_node: str | None,
 ) -> None:  # fmt: skip
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -73,5 +74,7 @@ def show(
     if part:
         whole, cut = len(cut), part.of(cut)
         click.echo(f"{part.words()}: {len(cut)} of {whole} nodes", err=True)
+    if depth is not None:
+        cut = graph.close_modules(cut, depth)
     click.echo(graph.to_text(cut, details=details, shown=shown), nl=False)
     ctx.exit(opened.exit_code)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 
 import graphviz
 
-from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.scene import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
     EDGE,
     FONT,
+    FRAME_LINE,
     INK,
     LINE,
     LINK,
     PALE_INK,
+    PAPER,
     SMALL,
     SUBTITLE,
     TITLE,
+    Style,
     is_code,
     node_attributes,
+    shaded,
     text_width,
 )
 
@@ -52,34 +57,41 @@ def to_dot(
     dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
     if scene.title:
         dot.attr("graph", label=label_of(scene.title), labelloc="t", labeljust="l")
+    inside = _Inside(scene, tooltips)
     for band in scene.bands:
-        dot.subgraph(_band(scene, band, tooltips))
+        part = _band(band)
+        inside.write(part, "", band.number)
+        dot.subgraph(part)
     if not scene.bands:
-        for box in scene.boxes:
-            node_statement(dot, box, tooltips)
+        inside.write(dot, "", None)
     _stack(dot, scene)
+    banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
-        attributes = {"id": f"e{number}"}
-        if labels and arrow.label:
-            attributes["label"] = label_of(f" {arrow.label} ")
-        if arrow.back:
-            attributes |= {"style": "dotted", "constraint": "false"}
-        elif arrow.keeps:
-            attributes |= {"style": "dotted"}
-        elif arrow.dashed:
-            attributes |= {"style": "dashed"}
-        elif scene.bands:
-            attributes["weight"] = "4"
-        if tooltips:
-            attributes["tooltip"] = _escaped(arrow.tooltip)
-        dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
+        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps)
+        tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
+        dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
     drawn = {box.id for box in scene.boxes}
     thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
     dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
 
 
-def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
+@lru_cache(1 << 12)
+def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool) -> str:
+    """How an arrow looks, each attribute with a space before it."""
+    attributes = {"label": label_of(f" {label} ")} if label else {}
+    if back:
+        attributes |= {"style": "dotted", "constraint": "false"}
+    elif keeps:
+        attributes["style"] = "dotted"
+    elif dashed:
+        attributes["style"] = "dashed"
+    elif banded:
+        attributes["weight"] = "4"
+    return "".join(f" {word}" for word in _listed(attributes))
+
+
+def _band(band: Band) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
     part = graphviz.Digraph(f"cluster_{band.number}")
     part.attr(
@@ -91,10 +103,34 @@ def _band(scene: Scene, band: Band, tooltips: bool) -> graphviz.Digraph:
         fontcolor=PALE_INK,
         margin="10",
     )
-    for box in scene.boxes:
-        if box.band == band.number:
-            node_statement(part, box, tooltips)
     return part
+
+
+class _Inside:
+    """Writes what stands in a frame, or in none: boxes, and frames as clusters."""
+
+    def __init__(self, scene: Scene, tooltips: bool) -> None:
+        self.tooltips = tooltips
+        self.boxes: dict[tuple[str, int | None], list[Box]] = {}
+        self.frames: dict[tuple[str, int | None], list[Frame]] = {}
+        for box in scene.boxes:
+            self.boxes.setdefault((box.frame, box.band if scene.bands else None), []).append(box)
+        for frame in scene.frames:
+            self.frames.setdefault((frame.parent, frame.band if scene.bands else None), []).append(frame)
+
+    def write(self, dot: graphviz.Digraph, around: str, band: int | None, depth: int = 1) -> None:
+        """Add what stands directly in the frame `around`, of this band, and all in it."""
+        for box in self.boxes.get((around, band), ()):
+            node_statement(dot, box, self.tooltips)
+        for frame in self.frames.get((around, band), ()):
+            part = graphviz.Digraph(f"cluster_{frame.id}")
+            look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
+            look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
+            if self.tooltips:
+                look["tooltip"] = _escaped(frame.tooltip)
+            part.body.append(statement("graph", look))
+            self.write(part, frame.id, band, depth + 1)
+            dot.subgraph(part)
 
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
@@ -114,12 +150,18 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 
 def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
     """Add a box; `pos` is the middle of one that has a place already."""
-    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
-    if tooltips:
-        attributes["tooltip"] = _escaped(box.tooltip)
-    if pos:
-        attributes["pos"] = pos
-    dot.body.append(statement(box.id, {"label": label_of(box.title, *box.below), "id": box.id} | attributes))
+    look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
+    tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
+    where = f' pos="{pos}"' if pos else ""
+    dot.body.append(f'\t{box.id} [{look[0]} id="{box.id}"{look[1]}{tooltip}{where}]\n')
+
+
+@lru_cache(1 << 12)
+def _box_look(style: Style, title: str, subtitle: str, lines: tuple[str, ...], size: float) -> tuple[str, str]:
+    """The label of a box, and its other attributes, each with a space before it."""
+    below = [line for line in (subtitle, *lines) if line]
+    (label,) = _listed({"label": label_of(title, *below)})
+    return label, "".join(f" {word}" for word in _listed(node_attributes(style, title, subtitle, size, lines)))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -143,12 +185,17 @@ def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
 
 def statement(subject: str, attributes: dict[str, str]) -> str:
     """One line of DOT; values are labels in HTML or free of quotes, which is ten times as fast as quoting each."""
-    listed = [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
-    return f"\t{subject} [{' '.join(listed)}]\n"
+    return f"\t{subject} [{' '.join(_listed(attributes))}]\n"
+
+
+def _listed(attributes: dict[str, str]) -> list[str]:
+    return [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    if "\\" in text or '"' in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\n", "\\n")
 
 
 def label_of(title: str, *below: str) -> str:

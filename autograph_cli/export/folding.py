@@ -61,7 +61,7 @@ class _Web:
             if len(heads) != 1 or not _may_fold(box) or not _may_fold(self.boxes[heads[0]]):
                 continue
             tails = [arrow.tail for arrow in self.behind[heads[0]] if not self.lone(arrow.tail)]
-            if len(tails) == 1 and self.boxes[heads[0]].band == box.band:
+            if len(tails) == 1 and (self.boxes[heads[0]].band, self.boxes[heads[0]].frame) == (box.band, box.frame):
                 following[key] = heads[0]
         starts = following.keys() - set(following.values())
         chains = []

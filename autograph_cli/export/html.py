@@ -107,6 +107,10 @@ def _data(placed: Placed, graph: Graph, view: str) -> dict[str, Any]:
         "title": scene.title,
         "about": "\n".join(notes),
         "boxes": {box.id: {"title": box.title, "text": box.tooltip} for box in scene.boxes},
+        "frames": {
+            frame.id: {"title": frame.title, "text": frame.tooltip, "parent": frame.parent} for frame in scene.frames
+        },
+        "inside": {box.id: box.frame for box in scene.boxes if box.frame},
         "arrows": [[arrow.tail, arrow.head] for arrow in scene.arrows],
         "links": links,
         "steps": [titles[f"n{number}"] for number in order],

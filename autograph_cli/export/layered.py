@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from autograph_cli.export.coordinates import across
-from autograph_cli.export.ordering import Web, weave
-from autograph_cli.export.placed import HEAD, Lane, Line, Place, Placed, Point, Sample
-from autograph_cli.export.ranks import rows_of
-from autograph_cli.export.routes import Row, label_width, routes
+from autograph_cli.export.arranging import FRAME_HEADING, HEADING, PAD, Arranged, Shape, arrange, order
+from autograph_cli.export.compound import Level, Plan
+from autograph_cli.export.placed import Lane, Line, Place, Placed, Plate, Point, Sample
+from autograph_cli.export.routes import joined, label_width
 from autograph_cli.export.scene import Box, Scene
 from autograph_cli.export.style import BAND, EDGE, SMALL, TITLE, box_size, text_width
 
-RISE = 34.0
-"""The least height between two rows."""
-SLOPE, HIGHEST = 0.07, 70.0
-"""How much higher it gets for each point that an edge leads aside, and by how much at most."""
-PAD, BETWEEN, HEADING = 12.0, 14.0, 22.0
-"""Inside a band, between two bands, and the height of a band's title."""
 EDGE_OF_PAPER = 14.0
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
@@ -26,25 +20,18 @@ LEGEND_WIDTH = 300.0
 
 def place(scene: Scene) -> Placed:
     """Lay the scene out; the same scene gives the same places, on every machine."""
-    index = {box.id: number for number, box in enumerate(scene.boxes)}
-    edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows]
-    count = len(scene.boxes)
-    band = [box.band for box in scene.boxes] if scene.bands else [0] * count
-    onward = [edge for edge, arrow in zip(edges, scene.arrows, strict=True) if not arrow.back]
-    web = weave(count, edges, rows_of(count, onward, band, root_below=scene.data))
-    sizes = [size_of(box) for box in scene.boxes]
-    widths = _widths(scene, web, sizes)
-    x = across(web, widths, count, root_below=scene.data)
-    rows, bounds = _rows(web, x, sizes, band)
-    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
-    shift = EDGE_OF_PAPER + (PAD if scene.bands else 0) - left
-    x = [value + shift for value in x]
-    places = tuple(
-        Place(x[number], (rows[row].top + rows[row].bottom) / 2, *sizes[number], scene.boxes[number].style == "leaf")
-        for number, row in enumerate(web.row[:count])
-    )
-    lines = routes(scene, web, x, rows, places)
-    return _on_paper(scene, places, tuple(lines), bounds)
+    plan = Plan(scene)
+    order(plan)
+    shapes = [Shape(*size_of(box), box.style == "leaf") for box in scene.boxes]
+    arranged: dict[int, Arranged] = {}
+    for level in reversed(plan.levels):
+        frame = scene.frames[level.frame] if level.frame >= 0 else None
+        its = _shapes(level, shapes, arranged)
+        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data)
+    corners = _corners(scene, plan, arranged)
+    lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
+    places = tuple(_place(plan, arranged, corners, number) for number in range(len(scene.boxes)))
+    return _on_paper(scene, places, lines, arranged[-1].bounds, tuple(_plates(scene, plan, arranged, corners)))
 
 
 def size_of(box: Box) -> tuple[float, float]:
@@ -52,53 +39,72 @@ def size_of(box: Box) -> tuple[float, float]:
     return box_size(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
 
 
-def _widths(scene: Scene, web: Web, sizes: Sequence[tuple[float, float]]) -> list[float]:
-    """The room of each point: that of its box, or on a long edge none, but for the one that has the label."""
-    widths = [width for width, _ in sizes] + [0.0] * (len(web.row) - len(sizes))
-    for arrow, chain in zip(scene.arrows, web.chains, strict=True):
-        if len(chain) > 2:
-            widths[chain[len(chain) // 2]] = label_width(arrow.label)
-    return widths
+def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arranged]) -> list[Shape]:
+    """The shape of each item: that of a box, that of a frame with all that is in it, or of a port none."""
+    found = [
+        shapes[box] if box >= 0 else Shape(arranged[frame].right - arranged[frame].left, arranged[frame].height)
+        for box, frame in zip(level.boxes, level.frames, strict=True)
+    ]
+    return found + [Shape(0.0, 0.0)] * len(level.ports)
 
 
-def _rows(
-    web: Web, x: Sequence[float], sizes: Sequence[tuple[float, float]], band: Sequence[int]
-) -> tuple[list[Row], list[tuple[float, float]]]:
-    """Where each row lies, and from where to where each band reaches."""
-    heights = [max((sizes[point][1] for point in points if point < len(sizes)), default=0.0) for points in web.rows]
-    aside = [0.0] * len(web.rows)
-    for chain in web.chains:
-        for upper, lower in pairwise(chain):
-            aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
-    of_row = [next((band[point] for point in points if point < len(sizes)), None) for points in web.rows]
-    several = len(set(band)) > 1
-    y, rows, bounds = 0.0, [], []
-    start = y
-    if several:
-        y += HEADING + 4
-    for number, height in enumerate(heights):
-        curves_end = y - HEAD
-        if number:
-            extra = min(HIGHEST, SLOPE * aside[number - 1])
-            if of_row[number] != of_row[number - 1]:
-                bounds.append((start, y + PAD))
-                start = y + PAD + BETWEEN + extra
-                curves_end = start
-                y = start + HEADING + HEAD
-            else:
-                y += RISE + extra
-                curves_end = y - HEAD
-        rows.append(Row(y, y + height, curves_end))
-        y += height
-    bounds.append((start, y + PAD))
-    return rows, bounds if several else []
+def _bands(scene: Scene, level: Level) -> list[int]:
+    """The band of each item of the whole picture."""
+    if not scene.bands or level.frame >= 0:
+        return [0] * len(level.row)
+    return [
+        scene.boxes[box].band if box >= 0 else scene.frames[frame].band
+        for box, frame in zip(level.boxes, level.frames, strict=True)
+    ]
+
+
+def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged]) -> dict[int, Point]:
+    """The left upper corner of each frame, and of the whole picture."""
+    corners = {-1: (EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0)}
+    for number in range(len(scene.frames)):
+        around = plan.parent[number]
+        (x, y), spot = corners[around], arranged[around].places[plan.item_of_frame[number]]
+        corners[number] = x + spot.x - spot.width / 2, y + spot.y - spot.height / 2
+    return corners
+
+
+def _place(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Place:
+    frame = plan.inside[number][-1] if plan.inside[number] else -1
+    (x, y), spot = corners[frame], arranged[frame].places[plan.item_of_box[number]]
+    return Place(x + spot.x, y + spot.y, spot.width, spot.height, spot.round)
+
+
+def _line(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Line:
+    """The way of an arrow: its wires, one after the other."""
+    wires = [_moved(arranged[frame].lines[place], corners[frame]) for frame, place in plan.routes[number]]
+    label = next((wire.label for wire in wires if wire.label), None)
+    strokes = [stroke for wire in wires for stroke in wire.strokes]
+    return wires[0] if len(wires) == 1 else Line(wires[0].start, joined(wires[0].start, strokes), label)
+
+
+def _plates(
+    scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point]
+) -> Iterator[Plate]:
+    for number, frame in enumerate(scene.frames):
+        (x, y), its = corners[number], arranged[number]
+        title = x + its.title, y + FRAME_HEADING - 4.5
+        yield Plate(frame, x, y, x + its.right - its.left, y + its.height, title, len(plan.chains[number]) - 1)
+
+
+def _moved(line: Line, by: Point) -> Line:
+    def moved(point: Point) -> Point:
+        return point[0] + by[0], point[1] + by[1]
+
+    strokes = tuple([tuple([moved(point) for point in stroke]) for stroke in line.strokes])
+    return Line(moved(line.start), strokes, line.label and moved(line.label))
 
 
 def _on_paper(
-    scene: Scene, places: tuple[Place, ...], lines: tuple[Line, ...], bounds: Sequence[tuple[float, float]]
-) -> Placed:
+    scene: Scene, places: tuple[Place, ...], lines: tuple[Line, ...], bounds: Sequence[tuple[float, float]],
+    plates: tuple[Plate, ...],
+) -> Placed:  # fmt: skip
     """Add what stands around the graph: bands, a title above, a legend below."""
-    right = max(spot.x + spot.width / 2 for spot in places)
+    right = max([*(spot.x + spot.width / 2 for spot in places), *(plate.right for plate in plates)])
     for line, arrow in zip(lines, scene.arrows, strict=True):
         right = max(right, line.start[0], *(point[0] for stroke in line.strokes for point in stroke))
         if line.label:
@@ -111,14 +117,15 @@ def _on_paper(
     for band, (top, bottom) in zip(reversed(scene.bands), bounds, strict=True):
         title = _free(lines, labels, EDGE_OF_PAPER + PAD, text_width(band.title) * BAND, top, right)
         lanes.append(Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15)))
-    bottom = bounds[-1][1] if bounds else max(spot.y + spot.height / 2 for spot in places)
+    ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
+    bottom = bounds[-1][1] if bounds else max(ends)
     samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
     title_height = TITLE * 2.2 if scene.title else 0.0
     width = max(right, far, EDGE_OF_PAPER + text_width(scene.title) * TITLE) + EDGE_OF_PAPER
     down = EDGE_OF_PAPER + title_height
     return _lowered(
         Placed(scene, places, lines, tuple(lanes), samples, width, bottom + EDGE_OF_PAPER + down,
-               (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8)), down,
+               (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates), down,
     )  # fmt: skip
 
 
@@ -198,4 +205,8 @@ def _lowered(placed: Placed, by: float) -> Placed:
             for s in placed.samples
         ),
         placed.width, placed.height, placed.title,
+        tuple(
+            replace(plate, top=plate.top + by, bottom=plate.bottom + by, title=down(plate.title))
+            for plate in placed.plates
+        ),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.scene import Arrow, Box, Scene
@@ -18,6 +19,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "cut": ("[", "]"),
     "saved": ("(", ")"),
     "result": ("(", ")"),
+    "module": ("(", ")"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
@@ -34,18 +36,30 @@ def to_mermaid(scene: Scene) -> str:
         lines = ["---", f"title: {_quoted(scene.title)}", "---", *lines]
     for band in reversed(scene.bands):
         lines.append(f'  subgraph band_{band.number}["{_escaped(band.title)}"]')
-        lines += [f"  {_box(box)}" for box in scene.boxes if box.band == band.number]
+        lines += [f"  {line}" for line in _inside(scene, "", band.number)]
         lines.append("  end")
         fill, line = BANDS[band.order % len(BANDS)]
         lines.append(f"  style band_{band.number} fill:{fill},stroke:{line}")
     if not scene.bands:
-        lines += map(_box, scene.boxes)
+        lines += _inside(scene, "", None)
     lines += map(_arrow, scene.arrows)
     drawn = {box.id for box in scene.boxes}
     lines += [f"  {tail} -.- {head}" for tail, head in scene.links if {tail, head} <= drawn]
     for style in sorted({box.style for box in scene.boxes}):
         lines.append(f"  classDef {style} {_look(style)}")
     return "\n".join(lines) + "\n"
+
+
+def _inside(scene: Scene, around: str, band: int | None) -> Iterator[str]:
+    """What stands in a frame, or in none, of one band; frames as subgraphs."""
+    for box in scene.boxes:
+        if box.frame == around and band in (None, box.band):
+            yield _box(box)
+    for frame in scene.frames:
+        if frame.parent == around and band in (None, frame.band):
+            yield f'  subgraph {frame.id}["{_escaped(frame.title)}"]'
+            yield from (f"  {line}" for line in _inside(scene, frame.id, band))
+            yield "  end"
 
 
 def _box(box: Box) -> str:

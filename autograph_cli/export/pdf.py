@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import (
+    Ground,
     Line,
     Place,
     Placed,
@@ -13,10 +15,10 @@ from autograph_cli.export.placed import (
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     links,
     outline,
+    plate_fill,
     written,
 )
 from autograph_cli.export.routes import label_width
@@ -24,6 +26,7 @@ from autograph_cli.export.style import (
     BAND,
     BANDS,
     EDGE,
+    FRAME_LINE,
     INK,
     LINE,
     LINK,
@@ -46,7 +49,7 @@ _HELVETICA = (
     611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222,
     500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 )  # fmt: skip
-_OTHER = {"·": 278, "…": 1000, "\xa0": 278}
+_OTHER = {"·": 278, "…": 1000, "\xa0": 278, "×": 584}
 # Letters that only the font Symbol has: their code there, and their width.
 _SYMBOL = {
     "∂": (0xB6, 494), "α": (0x61, 631), "β": (0x62, 549), "γ": (0x67, 411), "δ": (0x64, 494), "ε": (0x65, 439),
@@ -55,6 +58,7 @@ _SYMBOL = {
     "σ": (0x73, 603), "τ": (0x74, 439), "υ": (0x75, 576), "φ": (0x66, 521), "χ": (0x63, 549), "ψ": (0x79, 686),
     "ω": (0x77, 686), "Γ": (0x47, 603), "Δ": (0x44, 612), "Θ": (0x51, 741), "Λ": (0x4C, 686), "Ξ": (0x58, 645),
     "Π": (0x50, 768), "Σ": (0x53, 592), "Φ": (0x46, 763), "Ψ": (0x59, 795), "Ω": (0x57, 768), "∇": (0xD1, 713),
+    "→": (0xAE, 987), "↓": (0xAF, 603),
 }  # fmt: skip
 
 
@@ -71,13 +75,18 @@ def to_pdf(placed: Placed) -> bytes:
 
 
 def _draw(page: _Page, placed: Placed) -> None:
-    scene = placed.scene
+    scene, under = placed.scene, Ground(placed)
     if scene.title:
         page.words(scene.title, placed.title, TITLE, INK)
     for lane in placed.lanes:
         middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
                        lane.bottom - lane.top)  # fmt: skip
         page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
+    for plate in placed.plates:
+        middle = Place((plate.left + plate.right) / 2, (plate.top + plate.bottom) / 2, plate.right - plate.left,
+                       plate.bottom - plate.top)  # fmt: skip
+        page.paint(plate_fill(placed, plate), FRAME_LINE, page.rounded(middle, 6.0))
+        page.words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
     for _, start, curve in links(placed):
         page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
@@ -85,7 +94,7 @@ def _draw(page: _Page, placed: Placed) -> None:
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         if arrow.label and line.label:
             (x, y), width = line.label, label_width(arrow.label)
-            page.ground(ground(placed, line.label), Place(x, y, width, EDGE))
+            page.ground(under.at(line.label), Place(x, y, width, EDGE))
             page.words(arrow.label, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
     for lane in placed.lanes:
         (x, y), width = lane.title, text_width(lane.band.title) * BAND

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph_cli.export.scene import Arrow, Band, Box, Scene
-from autograph_cli.export.style import BANDS, BAR, LEADING, SLANT, SMALL, SUBTITLE, TITLE, Style, is_bars, line_width
+from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
+from autograph_cli.export.style import (
+    BANDS,
+    BAR,
+    LEADING,
+    PAPER,
+    SLANT,
+    SMALL,
+    SUBTITLE,
+    TITLE,
+    Style,
+    is_bars,
+    line_width,
+    shaded,
+)
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
@@ -69,6 +82,19 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Plate:
+    """The rectangle of a frame, where its title starts, and how many frames are around it."""
+
+    frame: Frame
+    left: float
+    top: float
+    right: float
+    bottom: float
+    title: Point
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One entry of the legend; without a style it is a note, and its place starts at its left."""
 
@@ -89,6 +115,8 @@ class Placed:
     width: float
     height: float
     title: Point = (0.0, 0.0)
+    plates: tuple[Plate, ...] = ()
+    """Of the frames of the scene, the outer ones first."""
 
 
 def head(line: Line) -> tuple[Point, Point, Point]:
@@ -168,6 +196,29 @@ def fill_of(lane: Lane) -> str:
     return BANDS[lane.band.order % len(BANDS)][0]
 
 
-def ground(placed: Placed, point: Point) -> str:
-    """The colour that lies under this point."""
-    return next((fill_of(lane) for lane in placed.lanes if lane.top < point[1] < lane.bottom), "#FFFFFF")
+class Ground:
+    """What lies under the labels of a placed scene."""
+
+    STRIP = 200.0
+    """The height of the strips in which frames are looked for."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.lanes = placed.lanes
+        self.strips: dict[int, list[Plate]] = {}
+        for plate in placed.plates:
+            for strip in range(int(plate.top // self.STRIP), int(plate.bottom // self.STRIP) + 1):
+                self.strips.setdefault(strip, []).append(plate)
+
+    def at(self, point: Point) -> str:
+        """The colour under this point."""
+        x, y = point
+        paper = next((fill_of(lane) for lane in self.lanes if lane.top < y < lane.bottom), PAPER)
+        near = self.strips.get(int(y // self.STRIP), ())
+        depths = [plate.depth for plate in near if plate.left < x < plate.right and plate.top < y < plate.bottom]
+        return shaded(paper, 1 + max(depths)) if depths else paper
+
+
+def plate_fill(placed: Placed, plate: Plate) -> str:
+    """The ground of a frame: a little darker than what is around it."""
+    lane = next((lane for lane in placed.lanes if lane.top < plate.top < lane.bottom), None)
+    return shaded(PAPER if lane is None else fill_of(lane), plate.depth + 1)

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import graphviz
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.dot import label_of, node_statement, statement
 from autograph_cli.export.pdf import helvetica_width
-from autograph_cli.export.placed import Line, Place, Placed, Point, bars, dashes, fill_of, ground, head, links, written
+from autograph_cli.export.placed import (
+    Ground,
+    Line,
+    Place,
+    Placed,
+    Point,
+    bars,
+    dashes,
+    fill_of,
+    head,
+    links,
+    plate_fill,
+    written,
+)
 from autograph_cli.export.scene import Box
 from autograph_cli.export.style import (
     BAND,
     BANDS,
     EDGE,
     FONT,
+    FRAME_LINE,
     INK,
     LINE,
     LINK,
@@ -28,6 +43,7 @@ def placed_dot(placed: Placed) -> str:
     """Write the picture for `neato -n2`, which keeps the places of boxes, arrows and bands."""
     writer = _Writer(placed)
     writer.bands()
+    writer.frames()
     writer.graph()
     writer.surroundings()
     return str(writer.dot.source)
@@ -50,8 +66,16 @@ class _Writer:
             part.attr("graph", bb=corners, style="filled,rounded", fillcolor=fill_of(lane), color=line)
             self.dot.subgraph(part)
 
+    def frames(self) -> None:
+        for plate in self.placed.plates:
+            corners = f"{self.at((plate.left, plate.bottom))},{self.at((plate.right, plate.top))}"
+            part = graphviz.Digraph(f"cluster_{plate.frame.id}")
+            fill = plate_fill(self.placed, plate)
+            part.attr("graph", bb=corners, style="filled,rounded", fillcolor=fill, color=FRAME_LINE)
+            self.dot.subgraph(part)
+
     def graph(self) -> None:
-        placed = self.placed
+        placed, under = self.placed, Ground(self.placed)
         for box, place in zip(placed.scene.boxes, placed.places, strict=True):
             middle = self.at((place.x, place.y))
             if len(box.below) < 2:
@@ -64,7 +88,7 @@ class _Writer:
                 attributes["style"] = "dotted" if arrow.back else "dashed"
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
-                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=ground(placed, line.label))
+                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=under.at(line.label))
 
         for (derivative, of), start, curve in links(placed):
             thin = {"pos": " ".join(map(self.at, (start, *curve))), "dir": "none", "color": LINK, "penwidth": "0.6"}
@@ -91,6 +115,10 @@ class _Writer:
         for lane in placed.lanes:
             title = lane.band.title
             self.words(f"band_{lane.band.number}", title, _middle(title, lane.title, BAND), BAND, fill=fill_of(lane))
+        for plate in placed.plates:
+            key, title = f"title_{plate.frame.id}", plate.frame.title
+            fill = plate_fill(placed, plate)
+            self.words(key, title, _middle(title, plate.title, FRAME_TITLE), FRAME_TITLE, fill=fill)
         if placed.scene.title:
             title = placed.scene.title
             self.words("title", title, _middle(title, placed.title, TITLE), TITLE, INK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
+from autograph_cli.export.closing import close_below, close_to
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
@@ -13,15 +14,19 @@ from autograph_cli.export.html import to_html
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
+from autograph_cli.export.modules import framed
+from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
-from autograph_cli.export.rolling import roll
+from autograph_cli.export.repeats import fold_repeats
+from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 
-LARGEST = 20_000
+LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 
 
@@ -36,6 +41,7 @@ class Job:
     max_nodes: int | None = None
     roll: bool | None = None
     shown: Collection[str] = USUAL
+    depth: int | None = None
     inside: bool = False
     """Whether this is what ran inside of a node."""
 
@@ -47,10 +53,21 @@ class Job:
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
-        many = limit is not None and len(scene.boxes) > limit
-        if many if self.roll is None else self.roll:
+        if self.roll:
             scene = roll(scene, self.graph)
-        return scene if limit is None else fold(scene, limit)
+        elif self.roll is None and limit is not None:
+            scene = rolled_if_smaller(scene, self.graph)
+        scene = framed(scene, self.graph)
+        opened = self._opened(scene)
+        if limit is None or len(opened.boxes) <= limit:
+            return opened
+        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
+        return close_to(fold(scene, limit), self.graph, limit)
+
+    def _opened(self, scene: Scene) -> Scene:
+        """The scene with modules open as deep as is asked for."""
+        scene = split(scene)
+        return scene if self.depth is None else close_below(scene, self.graph, self.depth)
 
     def placed(self) -> Placed:
         """The scene with places; raises `ExportError` if there is nothing to show, or too much."""
@@ -114,6 +131,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@resting()
 def render(
     source: Graph | Step,
     view: str = "forward",
@@ -127,15 +145,17 @@ def render(
     engine: str | None = None,
     title: str = "",
     shown: Collection[str] = USUAL,
+    depth: int | None = None,
     inside: str | None = None,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
-    `part` what of the view is shown. A picture of more than `max_nodes` boxes has its loops rolled and, if that
-    is not enough, its chains folded; `roll` says whether to roll loops in any case, or never. `shown` are the facts
-    that stand on the nodes (`graph.facts.WORDS`). With `inside`, not the view is drawn, but what the backward of this
-    node of it ran.
+    `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
+    None. A picture of more than `max_nodes` boxes has its loops rolled and, as far as that is not enough, equal modules
+    in a row drawn once, modules closed from the inside out, and chains folded; `roll` says whether to roll loops in any
+    case, or never. `shown` are the facts that stand on the nodes (`graph.facts.WORDS`). With `inside`, not the view is
+    drawn, but what the backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -159,7 +179,7 @@ def render(
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, inside is not None))
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, inside is not None))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:
@@ -174,4 +194,4 @@ def notebook_svg(graph: Graph) -> str | None:
     shown = forward(graph) if data else graph
     if not shown.nodes or len(shown) > LARGEST:
         return None
-    return to_svg(place(build(shown, "", data=data)))
+    return to_svg(place(split(framed(build(shown, "", data=data), shown))))

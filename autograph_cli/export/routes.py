@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
 from autograph_cli.export.ordering import Web
 from autograph_cli.export.placed import HEAD, Line, Place, Point, Stroke
-from autograph_cli.export.scene import Scene
 from autograph_cli.export.style import EDGE, text_width
 
 PORTS, NEXT_PORT = 0.76, 14.0
 """The part of a box's width that arrows end on, and how far apart they like to be."""
+STRIP = 64.0
+"""Points that a strip of the picture is wide."""
 ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.9)
 """Where on a short arrow its label may stand, the best first."""
 
@@ -32,34 +34,41 @@ def label_width(text: str) -> float:
     return text_width(text) * EDGE if text else 0.0
 
 
-def routes(scene: Scene, web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place]) -> list[Line]:
-    """A line for each arrow of the scene."""
-    ports = _ports(web, x, places)
-    index = {box.id: number for number, box in enumerate(scene.boxes)}
+Fixed = Mapping[tuple[int, int], float]
+"""Where an edge, by its number, must leave its upper box (0) or enter its lower one (1): to the right of its middle."""
+
+
+def routes(
+    wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed
+) -> list[Line]:
+    """A line for each wire, from its tail to its head."""
+    ports = _ports(web, x, places, fixed)
     lines = []
-    for number, (arrow, chain) in enumerate(zip(scene.arrows, web.chains, strict=True)):
+    for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
         start, end = ports[number, 0], ports[number, 1]
         stops = [start[0], *(x[point] for point in chain[1:-1]), end[0]]
-        line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != index[arrow.tail])
+        line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != wire.tail)
         label = None
-        if arrow.label and len(chain) > 2:
+        if wire.label and len(chain) > 2:
             middle = chain[len(chain) // 2]
             row = rows[web.row[middle]]
             label = (x[middle], (row.top + row.bottom) / 2)
         lines.append(Line(line.start, line.strokes, label))
-    return _with_labels(scene, web, rows, lines)
+    return _with_labels(wires, web, rows, lines)
 
 
-def _ports(web: Web, x: Sequence[float], places: Sequence[Place]) -> dict[tuple[int, int], Point]:
+def _ports(web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed) -> dict[tuple[int, int], Point]:
     """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
     ends: dict[tuple[int, int], list[int]] = {}
     for number, chain in enumerate(web.chains):
         ends.setdefault((chain[0], 0), []).append(number)
         ends.setdefault((chain[-1], 1), []).append(number)
-    found: dict[tuple[int, int], float] = {}
+    found = {end: x[web.chains[end[0]][-end[1]]] + dx for end, dx in fixed.items()}
     # Boxes with several arrows have least freedom, then narrow ones.
     for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, places[end[0]].width, end)):
-        its, place = ends[box, side], places[box]
+        its, place = [number for number in ends[box, side] if (number, side) not in fixed], places[box]
+        if not its:
+            continue
         reach = place.width * PORTS / 2
         goals = {number: _goal(web.chains[number], number, side, x, found) for number in its}
         if len(its) == 1:
@@ -119,6 +128,19 @@ def _way(
     return Line(knots[0], tuple(strokes))
 
 
+def joined(start: Point, strokes: Sequence[Stroke]) -> tuple[Stroke, ...]:
+    """The strokes of several lines that follow each other, what goes on straight as one."""
+    found: list[Stroke] = []
+    knots = [start]
+    for stroke in strokes:
+        if len(stroke) == 1:
+            _straight(knots, found, stroke[0])
+        else:
+            found.append(stroke)
+            knots.append(stroke[-1])
+    return tuple(found)
+
+
 def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
     """Go on straight; what leads on in the same line becomes one stroke."""
     if strokes and len(strokes[-1]) == 1 and abs(knots[-1][0] - to[0]) <= 0.3 and abs(knots[-2][0] - to[0]) <= 0.3:
@@ -128,27 +150,49 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
         knots.append(to)
 
 
-def _with_labels(scene: Scene, web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
+class _Taken:
+    """The labels below one row, found by where they are."""
+
+    def __init__(self) -> None:
+        self.labels: list[tuple[float, float, float]] = []
+        self.at: dict[int, list[int]] = {}
+        """The labels that reach into each strip of the picture."""
+
+    def add(self, x: float, y: float, half: float) -> None:
+        """Note a label that reaches this far to both sides of its middle."""
+        for strip in range(int((x - half) // STRIP), int((x + half) // STRIP) + 1):
+            self.at.setdefault(strip, []).append(len(self.labels))
+        self.labels.append((x, y, half))
+
+    def clash(self, x: float, y: float, half: float) -> float:
+        """How many points wide others would be covered by such a label."""
+        strips = range(int((x - half) // STRIP), int((x + half) // STRIP) + 1)
+        near = {number for strip in strips for number in self.at.get(strip, ())}
+        others = [self.labels[number] for number in sorted(near)]
+        return sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+
+
+def _with_labels(wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
     """Put the labels of short arrows on their lines, where no other label stands."""
-    taken: dict[int, list[tuple[float, float, float]]] = {}
-    short = [number for number, line in enumerate(lines) if line.label is None and scene.arrows[number].label]
+    taken: dict[int, _Taken] = {}
+    short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
-        half = label_width(scene.arrows[number].label) / 2 + 2
-        others = taken.setdefault(web.row[chain[0]], [])
+        half = label_width(wires[number].label) / 2 + 2
+        others = taken.setdefault(web.row[chain[0]], _Taken())
         spots: list[tuple[float, int, float, float]] = []
         for t in ALONG:
             y = upper.bottom + (lower.curves_end - upper.bottom) * t
             if lower.top - lower.curves_end > 2 * HEAD:  # into another band, below its border
                 y = (lower.curves_end + lower.top - HEAD) / 2
             spot = _at(line, y)
-            clash = sum(max(0.0, half + its - abs(spot - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+            clash = others.clash(spot, y, half)
             spots.append((clash, len(spots), spot, y))
             if clash == 0:
                 break
         _, _, spot, y = min(spots)
-        others.append((spot, y, half))
+        others.add(spot, y, half)
         lines[number] = Line(line.start, line.strokes, (spot, y))
     return lines
 

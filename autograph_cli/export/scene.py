@@ -12,6 +12,7 @@ from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.kept import kept_tensors, kept_words
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.nesting import Nesting
 
 LEGEND: dict[Style, str] = {
     "result": "result",
@@ -39,6 +40,8 @@ class Box:
     tooltip: str = ""
     band: int = 0
     small: bool = False
+    frame: str = ""
+    """The innermost frame that it stands in."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -81,6 +84,24 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle around the boxes of one call of a module, in one band."""
+
+    id: str
+    title: str
+    parent: str = ""
+    """The frame around it."""
+    band: int = 0
+    tooltip: str = ""
+    call: int | None = None
+    """The call, by its number in the graph."""
+    times: int = 1
+    """How many calls it stands for."""
+    equal: bool = False
+    """Whether these are calls of as many equal modules; else, of this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """One picture; `bands`, from the lowest, are empty if all is of one order."""
 
@@ -94,6 +115,8 @@ class Scene:
     """Derivatives and what they differentiate, by box, to be joined by thin lines."""
     data: bool = False
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
+    frames: tuple[Frame, ...] = ()
+    """The modules, each after the one that it is in."""
 
 
 def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
@@ -118,6 +141,7 @@ class _Builder:
         self.band = self._bands()
         self.repeated = self._repeated()
         self.kept = kept_tensors(graph) if "saved" in shown else []
+        self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
@@ -128,9 +152,9 @@ class _Builder:
             for nr in range(len(node.outputs)):
                 if (node.id, nr) in self.rooted:
                     self._pill(node, nr)
-        tips = {number: self.labels.tooltip(self.graph.nodes[number]) for number in self.repeated}
+        tags = {number: self._tag(self.graph.nodes[number]) for number in self.repeated}
         for node in self.graph:
-            self._edges(node, tips)
+            self._edges(node, tags)
         if "saved" in self.labels.shown:
             self._kept()
         bands = sorted({box.band for box in self.boxes})
@@ -195,7 +219,7 @@ class _Builder:
                 users.setdefault(used, []).append(user)
         edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
-        repeated = set()
+        repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
         for used, its in users.items():
             rows = [row[user] for user in its]
             length = sum(rows) - min(rows) * len(rows) if self.data else max(rows) * len(rows) - sum(rows)
@@ -225,26 +249,38 @@ class _Builder:
                 words = f"{self.graph.nodes[saver].name} keeps it as {name}"
                 self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
-    def _edges(self, node: Node, tips: dict[int, str]) -> None:
+    def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
+        here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]
         for place, edge in enumerate(node.args if self.data else node.next):
             if edge is None:
                 continue
-            used = self.graph.nodes[edge.node]
-            far = f"n{used.id}"
-            dashed = used.order != node.order
-            if used.id in self.repeated:
+            far = f"n{edge.node}"
+            dashed = nodes[edge.node].order != node.order
+            if edge.node in tags:
                 far = f"t{node.id}_{place}"
-                title = short(used.outputs[0].names[0] if used.outputs[0].names else self.labels.names[used.id][0])
-                kind: Style = "leaf" if used.kind == "leaf" else "input"
-                self.boxes.append(Box(far, kind, title, "", (), tips[used.id], self.band[node.id], True))
+                kind, title, tip = tags[edge.node]
+                self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
                 dashed = False
-            label = self.labels.type(used, edge.nr)
-            tooltip = f"{self.labels.names[used.id][edge.nr]}: {used.outputs[edge.nr].type}"
+            label, tooltip = self._words(edge.node, edge.nr)
             if not self.data:
-                self.arrows.append(Arrow(f"n{node.id}", far, label, dashed, f"gradient of {tooltip}"))
+                self.arrows.append(Arrow(here, far, label, dashed, tooltip))
                 continue
-            pill = self.pills.get((used.id, edge.nr))
-            self.arrows.append(Arrow(pill or far, f"n{node.id}", label, dashed, tooltip))
+            pill = self.pills.get((edge.node, edge.nr)) if self.pills else None
+            self.arrows.append(Arrow(pill or far, here, label, dashed, tooltip))
+
+    def _tag(self, node: Node) -> tuple[Style, str, str]:
+        """Style, title and tooltip of a leaf or an input that is drawn at each use."""
+        names = node.outputs[0].names or self.labels.names[node.id]
+        return "leaf" if node.kind == "leaf" else "input", short(names[0]), self.labels.tooltip(node)
+
+    def _words(self, used: int, nr: int) -> tuple[str, str]:
+        """The label and the tooltip of an arrow that stands for this output."""
+        key = used, nr
+        if key not in self.told:
+            node = self.graph.nodes[used]
+            tooltip = f"{self.labels.names[used][nr]}: {node.outputs[nr].type}"
+            self.told[key] = self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
+        return self.told[key]
 
 
 def band_title(number: int) -> str:

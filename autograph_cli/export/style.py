@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Literal
 
 Style = Literal[
-    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "added", "removed", "changed", "folded"
-]
+    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "module", "added", "removed", "changed",
+    "folded",
+]  # fmt: skip
 
 FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
@@ -33,10 +34,16 @@ STYLES: dict[Style, dict[str, str]] = {
     "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
     "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
     "changed": {"shape": "box", "style": "filled", "fillcolor": "#FFF2A8", "color": "#8A6D00", "penwidth": "2"},
+    "module": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E4E6EB", "color": "#5B6270", "penwidth": "2"},
     "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
 }
 BANDS = (("#F5F8FC", "#C3D0E0"), ("#FBF8F0", "#DDD0B5"), ("#F2F8F2", "#BAD2BA"), ("#F9F3F8", "#D9C4D5"))
 """Fill and border of the bands of orders 0, 1, 2, 3, and so on in turn."""
+
+PAPER, FRAME_LINE = "#FFFFFF", "#A9ADB5"
+"""The ground of a picture, and the border of a frame."""
+SHADE = (1.0, 0.965, 0.93, 0.95, 0.91)
+"""How light a ground is within so many frames, the last two in turn."""
 
 SLANT = 9.0
 """How far a parallelogram leans, in points."""
@@ -63,6 +70,12 @@ def is_bars(line: str) -> bool:
 def is_code(lines: Sequence[str]) -> bool:
     """Whether lines belong together, some of them set in, so that all start at the left."""
     return any(line[0] == " " and not is_bars(line) for line in lines)
+
+
+def shaded(colour: str, depth: int) -> str:
+    """A ground within so many frames."""
+    light = SHADE[depth] if depth < len(SHADE) else SHADE[-2 + (depth - len(SHADE)) % 2]
+    return "#" + "".join(f"{round(int(colour[place : place + 2], 16) * light):02X}" for place in (1, 3, 5))
 
 
 @lru_cache(4096)

@@ -6,20 +6,23 @@ import html
 from collections.abc import Iterable
 from dataclasses import replace
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.placed import (
+    Ground,
     Lane,
     Line,
     Place,
     Placed,
+    Plate,
     Point,
     Sample,
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     links,
     outline,
+    plate_fill,
     written,
 )
 from autograph_cli.export.routes import label_width
@@ -28,6 +31,7 @@ from autograph_cli.export.style import (
     BAND,
     BANDS,
     EDGE,
+    FRAME_LINE,
     INK,
     LINE,
     LINK,
@@ -44,7 +48,8 @@ FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC',
 def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
     if not tooltips:
-        placed = replace(placed, scene=_without_tooltips(placed.scene))
+        plates = tuple(replace(plate, frame=replace(plate.frame, tooltip="")) for plate in placed.plates)
+        placed = replace(placed, scene=_without_tooltips(placed.scene), plates=plates)
     width, height = _number(placed.width), _number(placed.height)
     scene = placed.scene
     parts = [
@@ -57,17 +62,23 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     if scene.title:
         parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
     parts += map(_lane, placed.lanes)
+    parts += [_plate(placed, plate) for plate in placed.plates]
     parts += [
         f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
         f'stroke-width="0.6"/>\n'
         for _, start, curve in links(placed)
     ]
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
+    under = Ground(placed)
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
     parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]
     parts.append("</g>\n")
     parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
-    parts += [_label(arrow.label, line.label, placed) for _, (arrow, line) in arrows if arrow.label and line.label]
+    parts += [
+        _label(arrow.label, line.label, under.at(line.label))
+        for _, (arrow, line) in arrows
+        if arrow.label and line.label
+    ]
     parts.append("</g>\n")
     parts += map(_heading, placed.lanes)
     parts += map(_box, scene.boxes, placed.places)
@@ -99,12 +110,12 @@ def _arrow(key: str, arrow: Arrow, line: Line) -> str:
     )
 
 
-def _label(words: str, middle: Point, placed: Placed) -> str:
+def _label(words: str, middle: Point, ground: str) -> str:
     """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
     (x, y), width = middle, label_width(words)
     return (
         f'<rect x="{_number(x - width / 2)}" y="{_number(y - EDGE / 2)}" width="{_number(width)}" height="{EDGE}" '
-        f'fill="{ground(placed, middle)}"/>'
+        f'fill="{ground}"/>'
         f'<text x="{_number(x)}" y="{_number(y + EDGE * 0.35)}">{_text(words)}</text>\n'
     )
 
@@ -115,6 +126,16 @@ def _lane(lane: Lane) -> str:
     return (
         f'<rect id="band_{lane.band.number}" class="band" x="{_number(lane.left)}" y="{_number(lane.top)}" {size} '
         f'rx="8" fill="{fill}" stroke="{line}"/>\n'
+    )
+
+
+def _plate(placed: Placed, plate: Plate) -> str:
+    size = f'width="{_number(plate.right - plate.left)}" height="{_number(plate.bottom - plate.top)}"'
+    title = _words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK, anchor="start")
+    paint = f'fill="{plate_fill(placed, plate)}" stroke="{FRAME_LINE}"'
+    return (
+        f'<g id="{plate.frame.id}" class="module">{_tooltip(plate.frame.tooltip)}<rect x="{_number(plate.left)}" '
+        f'y="{_number(plate.top)}" {size} rx="6" {paint}/>\n{title}</g>\n'
     )
 
 

@@ -1,5 +1,6 @@
 """The recorded graph as plain data: records, checker, text, JSON, snapshots, diffs, and the graphs within the graph."""
 
+from autograph_cli.graph.closing import close_modules
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.opened import open_node
@@ -9,6 +10,7 @@ from autograph_cli.graph.records import (
     Kind,
     Measured,
     Memory,
+    ModuleCall,
     Node,
     Output,
     Pass,
@@ -24,7 +26,8 @@ from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
-from autograph_cli.graph.trace_json import from_json, graph_to_json, to_json
+from autograph_cli.graph.trace_json import from_json
+from autograph_cli.graph.trace_writer import graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
 from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots
 
@@ -36,6 +39,7 @@ __all__ = [
     "Kind",
     "Measured",
     "Memory",
+    "ModuleCall",
     "Node",
     "Output",
     "Pass",
@@ -53,6 +57,7 @@ __all__ = [
     "TraceError",
     "Values",
     "backward",
+    "close_modules",
     "compare",
     "diff",
     "double_backward",

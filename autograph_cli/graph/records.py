@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ class TensorType:
     device: str = "cpu"
 
     def __str__(self) -> str:
-        where = "" if self.device == "cpu" else f"@{self.device}"
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]{where}"
+        return _type_text(self.dtype, self.shape, self.device)
+
+
+@lru_cache(1 << 12)
+def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
+    where = "" if device == "cpu" else f"@{device}"
+    return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +132,28 @@ class Node:
     """The backward call that made this one."""
     source: Source | None = None
     module: str = ""
+    """The path of the module that it ran in, of a leaf or an input of the module that it belongs to."""
     saved: tuple[Saved, ...] = ()
     measured: Measured | None = None
+    call: int | None = None
+    """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """One call of a module; `parent` is the call that it ran in."""
+
+    id: int
+    path: str
+    """`model.conv1`: where the script keeps it, or its class if no variable leads to it."""
+    cls: str
+    parent: int | None = None
+    turn: int = 1
+    """Which call of the same module this is in the graph, from 1."""
+    turns: int = 1
+    """How many there are."""
+    parameters: int = 0
+    """The numbers in its parameters, those of the modules in it included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +187,8 @@ class Graph:
     nodes: tuple[Node, ...] = ()
     roots: tuple[Root, ...] = ()
     passes: tuple[Pass, ...] = ()
+    calls: tuple[ModuleCall, ...] = ()
+    """The calls of modules, sorted by id, each after the one that it ran in."""
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
@@ -191,7 +219,7 @@ class Graph:
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        from autograph_cli.graph.trace_json import graph_to_json
+        from autograph_cli.graph.trace_writer import graph_to_json
 
         return graph_to_json(self)
 

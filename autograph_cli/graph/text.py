@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.kept import kept_lines
@@ -96,7 +97,12 @@ def saved_text(saved: Saved) -> str:
     """One saved value on one line: `self: float32[3] (12 bytes)` or `dim: 1`."""
     if saved.type is None:
         return visible(f"{saved.name}: {saved.value}")
-    return visible(f"{saved.name}: {saved.type} ({saved.bytes} bytes)")
+    return _saved_tensor(saved.name, str(saved.type), saved.bytes)
+
+
+@lru_cache(1 << 12)
+def _saved_tensor(name: str, type_: str, size: int) -> str:
+    return visible(f"{name}: {type_} ({size} bytes)")
 
 
 def _pass_line(entry: Pass, names: Names, details: bool) -> str:

@@ -27,10 +27,22 @@ def verify(graph: Graph) -> None:
             verify(node.measured.inside)
     for index, entry in enumerate(graph.passes):
         _check_pass(graph, index, entry)
+    _check_calls(graph)
     for root in graph.roots:
         _check_target(graph, Edge(root.node, root.nr), f"root {root.name!r}")
     _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
     _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
+
+
+def _check_calls(graph: Graph) -> None:
+    for position, call in enumerate(graph.calls):
+        if call.id != position:
+            raise GraphError(f"call {call.id} ({call.path}) stands at position {position}; ids are dense and in order.")
+        if call.parent is not None and not 0 <= call.parent < position:
+            raise GraphError(f"call {call.id} ({call.path}) has call {call.parent} as its parent, which comes later.")
+    for node in graph.nodes:
+        if node.call is not None and not 0 <= node.call < len(graph.calls):
+            raise GraphError(f"{_title(node)} ran in call {node.call}, and there are {len(graph.calls)} calls.")
 
 
 def _title(node: Node) -> str:

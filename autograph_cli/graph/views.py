@@ -133,11 +133,16 @@ def take(
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
     passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
 
-    def moved(edge: Edge | None) -> Edge | None:
-        return None if edge is None or edge.node not in new else Edge(new[edge.node], edge.nr)
+    places = [-1] * len(graph.nodes)
+    for old, number in new.items():
+        places[old] = number
+
+    def moved(edge: Edge) -> Edge:
+        place = places[edge.node]
+        return edge if place == edge.node else Edge(place, edge.nr)
 
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        return tuple([Edge(new[edge.node], edge.nr) for edge in edges if edge.node in new])
+        return tuple([moved(edge) for edge in edges if places[edge.node] >= 0])
 
     return Graph(
         nodes=tuple(
@@ -148,7 +153,7 @@ def take(
                     node.name,
                     node.op,
                     node.outputs,
-                    tuple(map(moved, next_of(node))),
+                    tuple([None if edge is None or places[edge.node] < 0 else moved(edge) for edge in next_of(node)]),
                     all_moved(args_of(node)),
                     node.order,
                     None if node.parent is None else new.get(node.parent),
@@ -157,6 +162,7 @@ def take(
                     node.module,
                     node.saved,
                     node.measured,
+                    node.call,
                 )
                 for number, node in enumerate(nodes)
             ]
@@ -171,12 +177,13 @@ def take(
             )
             for old, number in passes.items()
         ),
+        calls=graph.calls,
     )
 
 
 def as_input(node: Node) -> Node:
     """The node as an input, of which nothing is known but its outputs."""
-    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module)
+    return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
 
 
 def _split_inputs(graph: Graph) -> Graph:
@@ -205,4 +212,5 @@ def _split_inputs(graph: Graph) -> Graph:
         ),
         tuple(replace(root, node=places[root.node, root.nr].node) for root in graph.roots),
         graph.passes,
+        graph.calls,
     )

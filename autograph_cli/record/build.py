@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph_cli.graph import Edge, Graph, Kind, Node, Pass, Root, Source, TensorType
+from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
 from autograph_cli.record.measures import Found
+from autograph_cli.record.modules import CallRow
 from autograph_cli.record.saved import Versions, places_of, records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
@@ -48,10 +50,13 @@ class _Builder:
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
+        self.calls = self._calls()
+        self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
         return Graph(
-            tuple(map(self._node, self.rows)), tuple(self._roots()), tuple(map(self._pass, self.passes))
+            tuple(map(self._node, self.rows)), tuple(self._roots()), tuple(map(self._pass, self.passes)),
+            tuple(self._module_calls()),
         )
 
     def _edge(self, output: Output | None) -> Edge | None:
@@ -69,6 +74,7 @@ class _Builder:
             parent = self.ids.get(above.number) if above.order < row.order else None
         kind, name, op = describe(row)
         types = types_of(row)
+        call = self._call(row)
         return Node(
             id=self.ids[row.number], kind=kind, name=name, op=op,
             outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
@@ -76,7 +82,33 @@ class _Builder:
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
             source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions),
             measured=None if self.span.found is None else self.span.found.of(row, len(types)),
+            module=row.owner or ("" if call is None else call.about.path), call=None if call is None else self.call_ids[call.serial],
         )  # fmt: skip
+
+    def _call(self, row: Row) -> CallRow | None:
+        """The call of a module that a node belongs to: a derivative to that of what it is one of."""
+        while row.module is None and row.made_by is not None and row.parent is not None and row.parent in self.tape.rows:
+            row = self.tape.rows[row.parent]
+        return row.module if row.module is not None and row.module.serial in self.call_ids else None
+
+    def _calls(self) -> list[CallRow]:
+        """The calls of modules in which something of the graph was computed, and those around them, in order."""
+        found: dict[int, CallRow] = {}
+        for row in self.rows:
+            call = row.module if row.is_operation else None
+            while call is not None and call.serial not in found:
+                found[call.serial] = call
+                call = call.parent
+        return [found[serial] for serial in sorted(found)]
+
+    def _module_calls(self) -> Iterator[ModuleCall]:
+        turns = Counter(id(call.about.ref() or call.about) for call in self.calls)
+        met: Counter[int] = Counter()
+        for place, call in enumerate(self.calls):
+            about, key = call.about, id(call.about.ref() or call.about)
+            met[key] += 1
+            parent = None if call.parent is None else self.call_ids[call.parent.serial]
+            yield ModuleCall(place, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
     def _source(self, row: Row) -> Source | None:
         return None if row.code is None else self.sources.source((row.code, row.offset))

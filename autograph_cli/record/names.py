@@ -6,17 +6,20 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograph_cli.record.sites import USER, kind_of
-from autograph_cli.record.tape import Output, Tape
 from autograph_cli.torch._core.node import LEAF
 from autograph_cli.torch._core.tensor import Tensor
 
-_OPAQUE = frozenset((
+if TYPE_CHECKING:
+    from autograph_cli.record.tape import Output, Tape
+
+OPAQUE = frozenset((
     str, bytes, bool, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType,
 ))  # fmt: skip
-_OPAQUE_TYPES: Any = tuple(_OPAQUE)
+"""Types of values in which there is no tensor."""
+_OPAQUE_TYPES: Any = tuple(OPAQUE)
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
 _LONGEST = 256
@@ -54,7 +57,7 @@ def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]], settled: Settled | Non
     tape.new_leaves = False
     for space in spaces:
         for name, value in list(space.items()):
-            if name[0] in "_." or value.__class__ in _OPAQUE:
+            if name[0] in "_." or value.__class__ in OPAQUE:
                 continue
             if isinstance(value, Tensor):
                 output = tape.note(value, name)

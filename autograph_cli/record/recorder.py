@@ -135,7 +135,7 @@ class Recorder:
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
                 span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
-                memory = memory_of(self.tape.leaves.values(), self._optimizers)
+                memory = memory_of(self.tape.parameters.values(), self._optimizers)
                 steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0], memory)))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
@@ -195,11 +195,19 @@ class Recorder:
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             first = self.first
-            self._memory = memory_of(self.tape.leaves.values(), self._optimizers) if self._wanted() else None
+            self._memory = memory_of(self.tape.parameters.values(), self._optimizers) if self._wanted() else None
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
                 self._rehearsal, self.created = rehearsal, self._expect
+
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run."""
+        self.tape.enters(module, given)
+
+    def leaves(self, module: Any) -> None:
+        """A module has run."""
+        self.tape.leaves(module)
 
     def _found(self) -> Found | None:
         return None if self.measures is None else self.measures.found

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from autograph_cli.record.modules import CallRow
 from autograph_cli.record.saved import is_plain, plain_values
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.general import is_wrapped_number
@@ -26,11 +27,11 @@ Edge = tuple[int | None, Any, int]
 class _Expected:
     """One event of the step before."""
 
-    __slots__ = ("cls", "edges", "inputs", "like", "site", "values")
+    __slots__ = ("cls", "edges", "inputs", "like", "module", "site", "values")
 
     def __init__(self, row: Row, edges: list[Edge | None], values: list[Any]) -> None:
         self.cls, self.like, self.site = row.cls, row.like, (row.code, row.offset)
-        self.edges = edges
+        self.edges, self.module = edges, row.module
         # Of a change in place, the tape keeps no inputs but those with a gradient.
         self.inputs = [] if row.op else [key_of(output) for output in row.args if key_of(output) < 0]
         self.values = values
@@ -50,6 +51,8 @@ class Rehearsal:
         self.seen: list[weakref.ref[Node]] = []
         self.numbers: list[int] = []
         """The sequence numbers of the nodes that were seen."""
+        self.calls: dict[CallRow | None, CallRow | None] = {None: None}
+        """By the module call of the step before: the one in its place."""
         self.inputs: dict[int, tuple[weakref.ref[Tensor], Any]] = {}
         """By the key of an input of the step before: the tensor in its place, and its type."""
         self.older: Callable[[], Node | None] = _nothing
@@ -109,11 +112,21 @@ class Rehearsal:
             return False
         if expected.inputs and not self._takes(expected.inputs, inputs):
             return False
-        if self.tape.site([]) != expected.site:
+        if self.tape.site([]) != expected.site or not self._runs_in(expected.module):
             return False
         self.seen.append(weakref.ref(node))
         numbers.append(node._seq)
         return True
+
+    def _runs_in(self, wanted: CallRow | None) -> bool:
+        """Whether the module that runs has the place of this one."""
+        call = self.tape.module_call()
+        while wanted not in self.calls:
+            if wanted is None or call is None or wanted.about is not call.about:
+                return False
+            self.calls[wanted] = call
+            wanted, call = wanted.parent, call.parent
+        return self.calls[wanted] is call
 
     def _takes(self, wanted: list[int], inputs: Iterable[Any]) -> bool:
         """Whether the tensors without a gradient among `inputs` are those that are wanted."""
@@ -158,7 +171,7 @@ class Rehearsal:
             return False
         self.older = self.finished[0][-1] if self.finished is not None else _nothing
         self.finished = self.seen, self.numbers, self.inputs
-        self.seen, self.numbers, self.inputs = [], [], {}
+        self.seen, self.numbers, self.inputs, self.calls = [], [], {}, {None: None}
         return True
 
     # -- when it ends
@@ -203,8 +216,9 @@ class Rehearsal:
                     if (row.number, number) in known:
                         known[tape.count, number] = list(known[row.number, number])
             tape.rows[keys[old]] = row._replace(
-                number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys)
-            )
+                number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys),
+                module=self.calls.get(row.module),
+            )  # fmt: skip
 
     def _hold(self, ref: weakref.ref[Tensor], key: int) -> None:
         tensor = ref()

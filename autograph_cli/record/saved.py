@@ -90,13 +90,13 @@ def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], s
     """Note the leaves of these rows, and which leaves and inputs lie in memory that is kept."""
     if start == 0:
         tape.lies.clear()
-        tape.leaves.clear()
+        tape.parameters.clear()
     keys = {key_of(output) for row in rows for output in (*row.next, *row.args) if output is not None}
     for row in map(tape.rows.get, sorted(keys)):
         tensor = None if row is None or row.is_operation else row.ref()
         if row is not None and tensor is not None:
             if row.cls is not None:
-                tape.leaves[row.number] = row.ref
+                tape.parameters[row.number] = row.ref
             storage = storages.get(id(owner(tensor._raw)))
             if storage is not None:
                 tape.lies[row.number] = storage

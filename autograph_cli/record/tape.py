@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
+from autograph_cli.record.modules import CallRow, Modules, Running
 from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
@@ -74,6 +75,10 @@ class Row(NamedTuple):
     offset: int = 0
     op: str = ""
     """The operation's name where the class does not tell it: of changes in place."""
+    module: CallRow | None = None
+    """The call of a module that it ran in, or in which an input was made."""
+    owner: str = ""
+    """The path of the module that a leaf or an input belongs to."""
 
     @property
     def is_operation(self) -> bool:
@@ -92,6 +97,8 @@ class Stack(threading.local):
 
     def __init__(self) -> None:
         self.passes: list[PassRow] = []
+        self.modules: list[Running] = []
+        """The calls of modules that are going on, likewise."""
 
 
 class Tape:
@@ -111,7 +118,7 @@ class Tape:
         """The variables of what an input is a view of, likewise."""
         self.custom: dict[int, tuple[tuple[int | None, ...], tuple[int | None, ...]]] = {}
         """Of custom Functions, by the row's number: for each thing kept, the edge of the input or the output that it is."""
-        self.leaves: dict[int, weakref.ref[Tensor]] = {}
+        self.parameters: dict[int, weakref.ref[Tensor]] = {}
         """The leaves that nodes of this step lead to, by their rows' numbers."""
         self.lies: dict[int, int] = {}
         """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
@@ -124,6 +131,7 @@ class Tape:
         self.passes: list[PassRow] = []
         """The backward calls of the step that is going on."""
         self.running = Stack()
+        self.modules = Modules()
         self.limit, self.most_calls = LIMIT, CALLS
         self.settled = 0
         """Rows up to this number are left to `sweep`."""
@@ -137,6 +145,7 @@ class Tape:
         other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
         other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
+        other.modules = self.modules
         return other
 
     # -- events
@@ -220,9 +229,34 @@ class Tape:
         rows[node._seq] = _row(Row, (
             number, weakref.ref(node), node.__class__, node._like, tuple(following), tuple(args),
             None if current is None else current._seq, passes[-1] if passes else None, code, offset, op,
+            self.module_call(), "",
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
+
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run."""
+        running = self.running
+        running.modules.append(self.modules.enter(module, running.modules, given, len(running.passes)))
+
+    def leaves(self, module: Any) -> None:
+        """The module has run."""
+        stack = self.running.modules
+        if stack:
+            self.modules.leave(stack.pop())
+
+    def module_call(self) -> CallRow | None:
+        """The call of a module that is going on; none within a backward pass that began in it."""
+        running = self.running
+        stack = running.modules
+        return stack[-1].row if stack and stack[-1].passes == len(running.passes) else None
+
+    def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
+        owner = self.modules.owner(tensor)
+        if owner:
+            return None, owner
+        return next((call.row for call in reversed(self.running.modules) if not call.was_given(tensor)), None), ""
 
     def in_place(self, node: Node) -> str:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
@@ -277,7 +311,8 @@ class Tape:
         self.count += 1
         key = -self.count
         ref = weakref.ref(tensor)
-        self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw))
+        made_in, owner = self.belongs(tensor)
+        self.rows[key] = Row(self.count, ref, None, like_of(tensor._raw), module=made_in, owner=owner)
         self.held[id(tensor)] = ref, key
         base = tensor._base
         if base is not None and base._edge is None:
@@ -340,9 +375,11 @@ class Tape:
         passes, current = self.running.passes, L.current
         made = bool(passes) and current is not None and node._seq > passes[-1].last_key
         ref = weakref.ref(variable)
+        made_in, owner = self.belongs(variable)
         self.rows[node._seq] = Row(
             self.count, ref, AccumulateGrad, node._like,
             parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
+            module=made_in, owner=owner,
         )  # fmt: skip
         self.held[id(variable)] = ref, node._seq
         return node._seq

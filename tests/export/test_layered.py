@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.layered import place
+from autograph_cli.export.parts import split
 from autograph_cli.export.placed import Place, Placed
 from autograph_cli.export.routes import label_width
-from autograph_cli.export.scene import Arrow, Band, Box, Scene, build
+from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene, build
 from autograph_cli.export.style import EDGE, box_size, text_width
 from autograph_cli.graph import Trace, backward, double_backward, forward
 
@@ -24,9 +27,46 @@ def inside(spot: Place, x: float, y: float, by: float = 0.5) -> bool:
     return abs(x - spot.x) < spot.width / 2 - by and abs(y - spot.y) < spot.height / 2 - by
 
 
+def check_frames(placed: Placed) -> None:
+    """Assert that frames hold what is theirs and nothing else, and that nothing runs through their titles."""
+    scene = placed.scene
+    known = {frame.id: frame for frame in scene.frames}
+    homes = {box.id: set(around(box.frame, known)) for box in scene.boxes}
+    assert [plate.frame for plate in placed.plates] == list(scene.frames)
+    for plate in placed.plates:
+        width = text_width(plate.frame.title) * FRAME_TITLE
+        title = (plate.title[0], plate.title[1] - 9, plate.title[0] + width, plate.title[1] + 3)
+        assert plate.left < title[0] and title[2] < plate.right, "a title is cut off"
+        for box, spot in zip(scene.boxes, placed.places, strict=True):
+            sides = (spot.x - spot.width / 2, spot.y - spot.height / 2, spot.x + spot.width / 2, spot.y + spot.height / 2)
+            within = plate.left < sides[0] and plate.top < sides[1] and sides[2] < plate.right and sides[3] < plate.bottom
+            beside = plate.right < sides[0] or sides[2] < plate.left or plate.bottom < sides[1] or sides[3] < plate.top
+            assert within if plate.frame.id in homes[box.id] else beside
+            assert not overlap(sides, title), "a box lies on a title"
+        for other in placed.plates:
+            if plate.frame.id in around(other.frame.parent, known):
+                assert plate.left < other.left and other.right < plate.right
+                assert title[3] < other.top and other.bottom < plate.bottom
+        for arrow, line in zip(scene.arrows, placed.lines, strict=True):
+            theirs = plate.frame.id in homes[arrow.tail] | homes[arrow.head]
+            for x, y in line.points():
+                inner = plate.left + 0.5 < x < plate.right - 0.5 and plate.top + 0.5 < y < plate.bottom - 0.5
+                assert theirs or not inner, "an arrow crosses a frame that it has nothing to do with"
+                assert not (title[0] < x < title[2] and title[1] < y < title[3]), "an arrow crosses a title"
+
+
+def around(frame: str, known: dict[str, Frame]) -> list[str]:
+    return [frame, *around(known[frame].parent, known)] if frame else []
+
+
+def overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
 def check(placed: Placed) -> None:
     """Assert what every picture keeps."""
     scene = placed.scene
+    check_frames(placed)
     for a, b in itertools.combinations(placed.places, 2):
         apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
         assert apart, "boxes lie on each other"
@@ -85,6 +125,41 @@ def scenes(draw: st.DrawFn) -> Scene:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(scenes())
 def test_nothing_lies_on_anything_else_in_any_graph(scene: Scene) -> None:
+    check(place(scene))
+    assert place(scene) == place(scene)
+
+
+@st.composite
+def framed_scenes(draw: st.DrawFn) -> Scene:
+    """The same, with boxes in frames that lie in each other in any way."""
+    scene = draw(scenes())
+    count = draw(st.integers(1, 5))
+    parents = [draw(st.integers(-1, number - 1)) for number in range(count)]
+    wanted = [draw(st.integers(-1, count - 1)) for _ in scene.boxes]
+    used = sorted({(number, box.band) for box, home in zip(scene.boxes, wanted, strict=True) for number in up(home, parents)})
+    frames = tuple(
+        Frame(f"m{number}_{band}", "conv: Conv2d" * draw(st.integers(1, 2)),
+              f"m{parents[number]}_{band}" if parents[number] >= 0 else "", band)
+        for number, band in used
+    )  # fmt: skip
+    boxes = tuple(
+        replace(box, frame=f"m{home}_{box.band}" if home >= 0 else "")
+        for box, home in zip(scene.boxes, wanted, strict=True)
+    )
+    backs = draw(st.lists(st.integers(0, max(0, len(scene.arrows) - 1)), max_size=2)) if not scene.bands else []
+    turned = tuple(
+        replace(arrow, tail=arrow.head, head=arrow.tail, back=True) for number, arrow in enumerate(scene.arrows) if number in backs
+    )
+    return split(replace(scene, boxes=boxes, frames=frames, arrows=(*scene.arrows, *turned)))
+
+
+def up(frame: int, parents: list[int]) -> list[int]:
+    return [frame, *up(parents[frame], parents)] if frame >= 0 else []
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(framed_scenes())
+def test_nothing_lies_on_anything_else_in_any_graph_with_modules(scene: Scene) -> None:
     check(place(scene))
     assert place(scene) == place(scene)
 

@@ -27,6 +27,12 @@ class Observer(Protocol):
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run on these arguments."""
+
+    def leaves(self, module: Any) -> None:
+        """The module has run, or failed."""
+
 
 class Witness(Protocol):
     """Sees an operation that has just been computed, recorded or not."""

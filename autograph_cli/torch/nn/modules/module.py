@@ -9,6 +9,7 @@ from typing import Any
 
 from .... import torch
 from ..._core.node import Handle
+from ..._core.state import S
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _hooks, _loading
@@ -63,10 +64,18 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         of = self.__dict__
-        if (_EVERY_FORWARD or _EVERY_FORWARD_PRE or _EVERY_BACKWARD or _EVERY_BACKWARD_PRE or of["_forward_hooks"] or of["_forward_pre_hooks"] or of["_backward_hooks"]
-                or of["_backward_pre_hooks"]):  # fmt: skip
-            return _hooks.call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        hooked = (
+            _EVERY_FORWARD or _EVERY_FORWARD_PRE or _EVERY_BACKWARD or _EVERY_BACKWARD_PRE or of["_forward_hooks"]
+            or of["_forward_pre_hooks"] or of["_backward_hooks"] or of["_backward_pre_hooks"]
+        )  # fmt: skip
+        observer = S.observer
+        if observer is None:
+            return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
+        observer.enters(self, (*args, *kwargs.values()))
+        try:
+            return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
+        finally:
+            observer.leaves(self)
 
     # -- attributes
 

@@ -1,0 +1,231 @@
+"""Where everything on one level of a picture lies: the whole picture, or the inside of one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
+from autograph_cli.export.coordinates import across
+from autograph_cli.export.ordering import Web, weave
+from autograph_cli.export.placed import HEAD, Line, Place
+from autograph_cli.export.routes import Fixed, Row, label_width, routes
+from autograph_cli.export.scene import Frame
+from autograph_cli.export.style import text_width
+
+RISE = 34.0
+"""The least height between two rows."""
+SLOPE, HIGHEST = 0.07, 70.0
+"""How much higher it gets for each point that an edge leads aside, and by how much at most."""
+PAD, BETWEEN, HEADING = 12.0, 14.0, 22.0
+"""Inside a band, between two bands, and the height of a band's title."""
+FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 9.0, 17.0, 10
+"""Inside a frame, the height of its title, and the title's font size."""
+ENTRY = 14.0
+"""The least height between the border of a frame, or its title, and the next row, where an arrow passes."""
+
+
+class Shape(NamedTuple):
+    """The size of an item, and whether it is an ellipse."""
+
+    width: float
+    height: float
+    round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """One level with places; of a frame from its left upper corner."""
+
+    places: tuple[Place, ...]
+    """Of its items."""
+    lines: tuple[Line, ...]
+    """Of its wires."""
+    bounds: tuple[tuple[float, float], ...]
+    """From where to where each band reaches, the highest first."""
+    left: float
+    right: float
+    height: float = 0.0
+    title: float = 0.0
+    """Where the title of a frame starts."""
+
+
+def order(plan: Plan) -> None:
+    """Order the rows of all levels.
+
+    First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
+    of what lies on the other side of them.
+    """
+    for level in reversed(plan.levels):
+        _weave(plan, level, {})
+    for level, around in plan.walk():
+        if level.ports:
+            _weave(plan, level, _ports_in_order(plan, level, around))
+
+
+def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
+    ends = {}
+    for number, wire in enumerate(level.wires):
+        for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail)):
+            if port is not None:
+                ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
+    below = plan.scene.data and level.frame >= 0
+    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends)
+
+
+def _part(level: Level, port: Port) -> float:
+    """Where on its side a port stands among the others, from -0.5 to 0.5."""
+    if level.web is None:
+        return 0.0
+    row = level.web.rows[level.row[port.item]]
+    return (row.index(port.item) + 1) / (len(row) + 1) - 0.5
+
+
+def _edges(level: Level) -> list[tuple[int, int]]:
+    return [(wire.tail, wire.head) for wire in level.wires]
+
+
+def _ports_in_order(plan: Plan, level: Level, around: Level) -> dict[int, list[int]]:
+    """The rows of the ports of a frame, by the places of the points next to it."""
+    web = around.web
+    assert web is not None
+    item = plan.item_of_frame[level.frame]
+    place = {point: number for points in web.rows for number, point in enumerate(points)}
+    near: dict[int, list[float]] = {}
+    for wire, chain in zip(around.wires, web.chains, strict=True):
+        for port, mine, other, far in ((wire.tail_port, wire.tail, wire.head, wire.head_port),
+                                       (wire.head_port, wire.head, wire.tail, wire.tail_port)):  # fmt: skip
+            if port is not None and mine == item:
+                next_to = chain[1] if chain[0] == item else chain[-2]
+                if next_to == other and far is not None:  # of another frame, in the order of its ports
+                    inner = plan.level(far.frame).web
+                    fine = inner.rows[inner.row[far.item]].index(far.item) / 1e3 if inner is not None else 0.0
+                    near.setdefault(port.item, []).append(place[next_to] + fine)
+                else:
+                    near.setdefault(port.item, []).append(place[next_to])
+    fixed: dict[int, list[int]] = {}
+    for port in sorted(level.ports, key=lambda port: (sum(near[port.item]) / len(near[port.item]), port.item)):
+        fixed.setdefault(level.row[port.item], []).append(port.item)
+    return fixed
+
+
+def arrange(
+    level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool
+) -> Arranged:
+    """Lay out a level whose items have these shapes; `band` is that of each item."""
+    web = level.web
+    assert web is not None
+    count = len(shapes)
+    widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
+    for wire, chain in zip(level.wires, web.chains, strict=True):
+        if len(chain) > 2:
+            widths[chain[len(chain) // 2]] = label_width(wire.label)
+    fixed = _fixed(level, web, shapes)
+    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed))
+    left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
+    title = 0.0
+    if frame is not None:
+        left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
+    x = [value - left for value in x]
+    rows, bounds, height = _rows(web, x, [shape.height for shape in shapes], band, level if frame else None)
+    middles = [(rows[row].top + rows[row].bottom) / 2 for row in web.row[:count]]
+    places = tuple(Place(x[item], middles[item], *shapes[item]) for item in range(count))
+    for port in level.ports:
+        port.x = x[port.item]
+    lines = routes(level.wires, web, x, rows, places, fixed)
+    return Arranged(places, tuple(lines), bounds, left, right, height, title - left)
+
+
+def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:
+    """Where wires meet the ports of frames, from the middle of the frame."""
+    fixed = {}
+    for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
+        for port, item in ((wire.tail_port, wire.tail), (wire.head_port, wire.head)):
+            if port is not None:
+                fixed[number, int(chain[0] != item)] = port.x - shapes[item].width / 2
+    return fixed
+
+
+def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
+    """How far from its middle a point would like the next one on an edge to stand."""
+    if not fixed:
+        return None
+    found: dict[tuple[int, int], list[float]] = {}
+    for number in dict.fromkeys(number for number, _ in fixed):
+        for upper, lower in ((web.chains[number][0], web.chains[number][1]), web.chains[number][-2:]):
+            at_upper = fixed.get((number, 0), 0.0) if upper == web.chains[number][0] else 0.0
+            at_lower = fixed.get((number, 1), 0.0) if lower == web.chains[number][-1] else 0.0
+            found.setdefault((upper, lower), []).append(at_upper - at_lower)
+            found.setdefault((lower, upper), []).append(at_lower - at_upper)
+    return {pair: sum(values) / len(values) for pair, values in found.items()}
+
+
+def _with_title(frame: Frame, passing: Sequence[float], left: float, right: float) -> tuple[float, float, float]:
+    """The ends of a frame around this inside, and where its title starts, beside all that passes."""
+    width = text_width(frame.title) * FRAME_TITLE
+    left, right = left - FRAME_PAD, right + FRAME_PAD
+    gaps = [(a + 5, b - 5) for a, b in pairwise([left + 2, *sorted(passing), right - 2])]
+    for start, end in gaps:
+        if end - start >= width:
+            return left, right, start
+    first, last = gaps[0], gaps[-1]
+    if first[1] - first[0] >= last[1] - last[0]:
+        start = first[1] - width
+        return min(left, start - 7), right, start
+    return left, max(right, last[0] + width + 7), last[0]
+
+
+def _rows(
+    web: Web, x: Sequence[float], heights: Sequence[float], band: Sequence[int], frame: Level | None
+) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
+    """Where each row lies, from where to where each band reaches, and the height of it all."""
+    tall = [max((heights[point] for point in points if point < len(heights)), default=0.0) for points in web.rows]
+    aside = [0.0] * len(web.rows)
+    for chain in web.chains:
+        for upper, lower in pairwise(chain):
+            aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
+    if frame is not None:
+        return _rows_in_frame(frame, tall, aside)
+    of_row = [next((band[point] for point in points if point < len(heights)), None) for points in web.rows]
+    several = len(set(band)) > 1
+    y, rows, bounds = 0.0, [], []
+    start = y
+    if several:
+        y += HEADING + 4
+    for number, height in enumerate(tall):
+        curves_end = y - HEAD
+        if number:
+            extra = min(HIGHEST, SLOPE * aside[number - 1])
+            if of_row[number] != of_row[number - 1]:
+                bounds.append((start, y + PAD))
+                start = y + PAD + BETWEEN + extra
+                curves_end = start
+                y = start + HEADING + HEAD
+            else:
+                y += RISE + extra
+                curves_end = y - HEAD
+        rows.append(Row(y, y + height, curves_end))
+        y += height
+    bounds.append((start, y + PAD))
+    return rows, tuple(bounds) if several else (), y
+
+
+def _rows_in_frame(level: Level, tall: Sequence[float], aside: Sequence[float]) -> tuple[list[Row], tuple[()], float]:
+    """The rows in a frame, below its title; its ports lie on the border."""
+    sides = {port.side for port in level.ports}
+    rows: list[Row] = [Row(0.0, FRAME_HEADING, 0.0)] if TOP in sides else []
+    y = FRAME_HEADING
+    for number in range(len(rows), len(tall) - (BOTTOM in sides)):
+        extra = min(HIGHEST, SLOPE * aside[number - 1]) if number else 0.0
+        y += (RISE if number > (TOP in sides) else ENTRY if number else FRAME_PAD - 5) + extra
+        rows.append(Row(y, y + tall[number], y - HEAD))
+        y += tall[number]
+    if BOTTOM in sides:
+        turned = aside[len(rows) - 1]
+        y += FRAME_PAD if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)
+        rows.append(Row(y, y, y))
+        return rows, (), y
+    return rows, (), y + FRAME_PAD

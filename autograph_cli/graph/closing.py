@@ -1,0 +1,107 @@
+"""A graph with the calls of modules closed: one node for all that ran in one, for a text that shows the outline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from autograph_cli.graph.nesting import Nesting
+from autograph_cli.graph.records import Edge, Graph, Node
+
+Key = tuple[int, int]
+"""A call and an order."""
+
+
+def close_modules(graph: Graph, depth: int) -> Graph:
+    """The graph with one node for each call of a module further in than `depth`, for each order in it.
+
+    Its outputs are the tensors that are used outside; what only it uses is left out. Its name tells how much.
+    """
+    return _Closing(graph, depth).graph() if graph.calls else graph
+
+
+class _Closing:
+    def __init__(self, whole: Graph, depth: int) -> None:
+        self.whole, self.depth = whole, depth
+        self.nesting = Nesting(whole)
+        users: dict[int, list[int]] = {}
+        for node in whole:
+            for edge in _edges(node):
+                users.setdefault(edge.node, []).append(node.id)
+        self.key = [self._key(node, users.get(node.id, ())) for node in whole]
+        self.members: dict[Key, list[Node]] = {}
+        for node in whole:
+            key = self.key[node.id]
+            if key is not None:
+                self.members.setdefault(key, []).append(node)
+        its = {key: [node for node in members if node.kind == "operation"] for key, members in self.members.items()}
+        self.operations = {key: members for key, members in its.items() if members}
+        self.place: dict[Edge, Edge] = {}
+        """Where each output is now."""
+
+    def _key(self, node: Node, users: Iterable[int]) -> Key | None:
+        """The closed call that a node disappears in, with its order."""
+        calls = list(self.nesting.around(self.nesting.home(node, list(users))))
+        return (calls[-1 - self.depth], node.order) if len(calls) > self.depth else None
+
+    def graph(self) -> Graph:
+        last = {its[-1].id: key for key, its in self.operations.items()}
+        kept = [node for node in self.whole if self.key[node.id] is None or node.id in last]
+        used = self._used()
+        for number, node in enumerate(kept):
+            its = used[last[node.id]] if node.id in last else [Edge(node.id, nr) for nr in range(len(node.outputs))]
+            self.place |= {edge: Edge(number, nr) for nr, edge in enumerate(its)}
+        new = {node.id: number for number, node in enumerate(kept)}
+        nodes = []
+        for number, node in enumerate(kept):
+            moved = self._closed(node, last[node.id], used) if node.id in last else self._open(node)
+            nodes.append(replace(moved, id=number, parent=None if node.parent is None else new.get(node.parent)))
+        roots = [(root, self.place.get(Edge(root.node, root.nr))) for root in self.whole.roots]
+        passes = tuple(
+            replace(
+                entry, roots=tuple(self.place[edge] for edge in entry.roots if edge in self.place),
+                ran=tuple(new[ran] for ran in entry.ran if ran in new),
+            )
+            for entry in self.whole.passes
+        )  # fmt: skip
+        named = tuple(replace(root, node=edge.node, nr=edge.nr) for root, edge in roots if edge is not None)
+        return Graph(tuple(nodes), named, passes, self.whole.calls)
+
+    def _used(self) -> dict[Key, list[Edge]]:
+        """The outputs of each closed call that are used outside of it, in order."""
+        found: dict[Key, dict[Edge, None]] = {key: {} for key in self.members}
+        outside = [Edge(root.node, root.nr) for root in self.whole.roots]
+        outside += [edge for node in self.whole for edge in _edges(node) if self.key[edge.node] != self.key[node.id]]
+        for edge in sorted(outside, key=lambda edge: (edge.node, edge.nr)):
+            key = self.key[edge.node]
+            if key is not None and self.whole[edge.node].kind == "operation":
+                found[key][edge] = None
+        return {key: list(edges) for key, edges in found.items()}
+
+    def _open(self, node: Node) -> Node:
+        return replace(
+            node, args=tuple(self.place[edge] for edge in node.args if edge in self.place),
+            next=tuple(None if edge is None else self.place.get(edge) for edge in node.next),
+        )  # fmt: skip
+
+    def _closed(self, node: Node, key: Key, used: dict[Key, list[Edge]]) -> Node:
+        """The node in the place of a closed call; its edges are its `args`, or `next` in a graph without them."""
+        call = self.whole.calls[key[0]]
+        count = len(self.operations[key])
+        words = f"{count} node{'s' * (count != 1)}" + (f", {call.parameters:,} parameters" if call.parameters else "")
+        name = f"{call.path}: {call.cls}" + (f" (call {call.turn})" if call.turns > 1 else "")
+        args = self._given(key, [edge for member in self.members[key] for edge in member.args])
+        following = self._given(key, [edge for member in self.members[key] for edge in member.next if edge is not None])
+        return replace(
+            node, name=f"{name} {{{words}}}", op=f"{name} {{{words}}}", saved=(), source=None, args=args,
+            outputs=tuple(self.whole[edge.node].outputs[edge.nr] for edge in used[key]), next=() if args else following,
+        )  # fmt: skip
+
+    def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+        """Of these edges those that lead out of a closed call, each once."""
+        moved = (self.place.get(edge) for edge in edges if self.key[edge.node] != key)
+        return tuple(dict.fromkeys(edge for edge in moved if edge is not None))
+
+
+def _edges(node: Node) -> list[Edge]:
+    return [*node.args, *(edge for edge in node.next if edge is not None)]

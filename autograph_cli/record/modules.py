@@ -1,0 +1,188 @@
+"""Which module runs: each call of one, the path under which the script keeps it, and what belongs to it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autograph_cli.record.names import OPAQUE, variables_of
+from autograph_cli.record.sites import script_frames
+from autograph_cli.torch._core.tensor import Tensor
+
+MANY = 4_096
+"""Modules that are remembered before those which are gone are forgotten."""
+_LONGEST = 256
+"""Longer containers are not looked through for modules."""
+
+
+class CallRow:
+    """One call of a module, as long as a row of the tape or a call within it needs it."""
+
+    __slots__ = ("about", "parent", "serial")
+
+    def __init__(self, about: About, parent: CallRow | None, serial: int) -> None:
+        self.about, self.parent, self.serial = about, parent, serial
+
+
+class About:
+    """What is known of a module, where it was called in the same surroundings."""
+
+    __slots__ = ("cls", "inner", "parameters", "path", "ref")
+
+    def __init__(self, module: Any, path: str) -> None:
+        self.ref = weakref.ref(module)
+        self.path, self.cls = path, type(module).__name__
+        self.inner: dict[int, str] = {}
+        """The paths, from here, of the modules in it, by id."""
+        self.parameters = 0
+
+
+class Running:
+    """A call that is going on, with what it was given."""
+
+    __slots__ = ("given", "passes", "row")
+
+    def __init__(self, row: CallRow, passes: int, given: tuple[Any, ...]) -> None:
+        self.row, self.passes, self.given = row, passes, given
+
+    def was_given(self, tensor: Tensor) -> bool:
+        """Whether the tensor, or what it is a view of, was among the arguments."""
+        base = tensor._base
+        return any(x is tensor or (base is not None and x is base) for x in _tensors(self.given))
+
+
+class Modules:
+    """The modules that were met, and who owns which parameter and buffer."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, int], About] = {}
+        """By the id of the module and of the one that called it."""
+        self.owners: dict[int, tuple[weakref.ref[Tensor], str]] = {}
+        """Of parameters and buffers by id: the tensor, and the path of its module."""
+        self.limit = MANY
+        self.serial = 0
+
+    def enter(self, module: Any, above: list[Running], given: tuple[Any, ...], passes: int) -> Running:
+        """The call of a module that begins, within those `above`."""
+        outer = above[-1].row if above else None
+        key = id(module), 0 if outer is None else id(outer.about.ref())
+        about = self.known.get(key)
+        if about is None or about.ref() is not module:
+            about = self.known[key] = About(module, self._path(module, above))
+            self._learn(module, about)
+        self.serial += 1
+        return Running(CallRow(about, outer, self.serial), passes, given)
+
+    def leave(self, running: Running) -> None:
+        """The call is over; what has parameters that wait for their first input has them now."""
+        about = running.row.about
+        module = about.ref()
+        if not about.parameters and module is not None:
+            own = {id(x): x for _, inner in _parts(module) for x in getattr(inner, "_parameters", {}).values()}
+            about.parameters = sum(map(_size, own.values()))
+
+    def owner(self, tensor: Tensor) -> str:
+        """The path of the module that a tensor is a parameter or a buffer of."""
+        ref, path = self.owners.get(id(tensor), (None, ""))
+        return path if ref is not None and ref() is tensor else ""
+
+    def _learn(self, module: Any, about: About) -> None:
+        """Note the modules within, and the owners of all parameters and buffers."""
+        for path, inner in _parts(module):
+            about.inner.setdefault(id(inner), path)
+            place = f"{about.path}.{path}" if path else about.path
+            for store in ("_parameters", "_buffers"):
+                for tensor in getattr(inner, store, {}).values():
+                    if isinstance(tensor, Tensor):
+                        self.owners.setdefault(id(tensor), (weakref.ref(tensor), place))
+        if len(self.known) + len(self.owners) > self.limit:
+            self.known = {key: it for key, it in self.known.items() if it.ref() is not None}
+            self.owners = {key: it for key, it in self.owners.items() if it[0]() is not None}
+            self.limit = max(MANY, 2 * (len(self.known) + len(self.owners)))
+
+    def _path(self, module: Any, above: list[Running]) -> str:
+        for running in reversed(above):
+            about = running.row.about
+            path = self._within(about, module)
+            if path:
+                return f"{about.path}.{path}"
+        return _variable(module) or type(module).__name__
+
+    def _within(self, about: About, module: Any) -> str:
+        """The path of a module from the one that it is in, if it is in it: as a part, or in a list of its own."""
+        outer = about.ref()
+        if outer is None:
+            return ""
+        if id(module) not in about.inner:
+            about.inner.update((id(inner), path) for path, inner in _parts(outer))
+        if about.inner.get(id(module)):
+            return about.inner[id(module)]
+        return next((path for path, it in _contained(vars(outer)) if it is module), "")
+
+
+def _variable(module: Any) -> str:
+    """The variable that leads to a module, the outermost frame's first."""
+    spaces = [variables_of(frame) for frame in reversed(script_frames(4))]
+    for ways in (dict.items, _contained, _attributes):
+        for space in spaces:
+            for path, value in ways(space):
+                if value is module and path[0] not in "_.":
+                    return str(path)
+    return ""
+
+
+def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What modules have in them, and other objects as attributes, with their paths."""
+    for name, value in list(space.items()):
+        if name[0] in "_." or value.__class__ in OPAQUE:
+            continue
+        try:
+            inside = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            continue
+        if isinstance(inside.get("_modules"), dict):
+            yield from ((f"{name}.{path}", inner) for path, inner in _parts(value) if path)
+        elif type(inside) is dict:
+            yield from ((f"{name}.{key}", inner) for key, inner in list(inside.items()) if isinstance(key, str))
+
+
+def _parts(module: Any) -> Iterator[tuple[str, Any]]:
+    """A module and all in it, each once, with their paths."""
+    met, stack = {id(module)}, [("", module)]
+    while stack:
+        path, outer = stack.pop()
+        yield path, outer
+        for name, inner in reversed(list(getattr(outer, "_modules", {}).items())):
+            if inner is not None and id(inner) not in met:
+                met.add(id(inner))
+                stack.append((f"{path}.{name}" if path else name, inner))
+
+
+def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What lists, tuples and dicts hold, with their paths."""
+    for name, value in list(space.items()):
+        if name[0] in "_.":
+            continue
+        if value.__class__ in (list, tuple) and len(value) <= _LONGEST:
+            yield from ((f"{name}[{place}]", item) for place, item in enumerate(value))
+        elif value.__class__ is dict and len(value) <= _LONGEST:
+            yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
+
+
+def _tensors(values: Iterable[Any], depth: int = 0) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif value.__class__ in (tuple, list) and depth < 2:
+            yield from _tensors(value, depth + 1)
+        elif value.__class__ is dict and depth < 2:
+            yield from _tensors(value.values(), depth + 1)
+
+
+def _size(parameter: Any) -> int:
+    """How many numbers a parameter holds; none as long as its shape is not known."""
+    try:
+        return int(parameter.numel())
+    except (AttributeError, RuntimeError, ValueError):
+        return 0
