@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from autograph_cli.export.ordering import SMALL, Web
 
@@ -39,20 +40,21 @@ def across(
     weight = [1.0 if point < count else 6.0 for point in range(len(web.row))]
     from_above = _depths(web.rows, web.above, count, main)
     from_below = _depths(web.rows[::-1], web.below, count, main)
-    upper, lower = (web.above, web.below, from_above, from_below), (web.below, web.above, from_below, from_above)
+    upper = _pulls(web.rows, _Side(web.above, from_above), _Side(web.below, from_below), weight)
+    lower = _pulls(web.rows[::-1], _Side(web.below, from_below), _Side(web.above, from_above), weight)
+    backwards = steps[::-1]
     sweeps = 12 if len(web.row) <= SMALL else 6
     for sweep in range(sweeps):
         # The last sweep leads to the roots, so that what has several inputs stands in the middle of them.
         down = (sweeps - sweep) % 2 == root_below
-        near, far, deep, behind = upper if down else lower
-        order = range(len(web.rows)) if down else range(len(web.rows) - 1, -1, -1)
-        for row in order:
-            points = web.rows[row]
-            free = [not near[point] or _aside(point, far, deep) for point in points]
-            both = list(zip(points, free, strict=True))
-            wanted = [x[point] if stays else _wish(point, near[point], x, deep, aside) for point, stays in both]
-            heavy = [GIVING if stays else weight[point] * behind[point] ** 2 for point, stays in both]
-            for point, place in zip(points, packed(wanted, heavy, steps[row]), strict=True):
+        for (row, leaders, heavy), step in zip(*(upper, steps) if down else (lower, backwards), strict=True):
+            wanted = [
+                x[point] if those is None else _wish(point, those, x, aside)
+                for point, those in zip(row, leaders, strict=True)
+            ]
+            if len(row) > 1:
+                wanted = packed(wanted, heavy, step)
+            for point, place in zip(row, wanted, strict=True):
                 x[point] = place
     _straighten(web, x, widths, count)
     _close_up(web, x, widths, count)
@@ -152,21 +154,54 @@ def _depths(
     return deep
 
 
-def _aside(point: int, far: Sequence[Sequence[int]], deep: Sequence[int]) -> bool:
+class _Side(NamedTuple):
+    """The neighbours of each point above it, or below it, and the most boxes on a way that leads to it from there."""
+
+    near: Sequence[Sequence[int]]
+    deep: Sequence[int]
+
+
+Pull = tuple[Sequence[int], list[Sequence[int] | None], list[float]]
+"""The points of a row, what each follows in a sweep (None if it stays), and how much it weighs."""
+
+
+def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Sequence[float]) -> list[Pull]:
+    """What happens to each row in a sweep that comes from one side."""
+    pulls: list[Pull] = []
+    for points in rows:
+        leaders: list[Sequence[int] | None] = [
+            None if not side.near[point] or _joins(point, other.near[point], side.deep)
+            else _leaders(side.near[point], side.deep)
+            for point in points
+        ]  # fmt: skip
+        heavy = [
+            GIVING if those is None else weight[point] * other.deep[point] ** 2
+            for point, those in zip(points, leaders, strict=True)
+        ]
+        pulls.append((points, leaders, heavy))
+    return pulls
+
+
+def _joins(point: int, far: Sequence[int], deep: Sequence[int]) -> bool:
     """Whether a short branch joins a much longer way here: it stays where the sweep from the other side has put it."""
-    return any(MAIN * deep[point] < deep[other] for other in far[point])
+    least = MAIN * deep[point]
+    return any(least < deep[other] for other in far)
 
 
-def _wish(point: int, near: Sequence[int], x: Sequence[float], deep: Sequence[int], aside: Aside | None) -> float:
-    """Under the main way, where one is much longer than all others; else in the middle of the neighbours."""
-    places = [x[other] for other in near]
-    if aside is not None:
-        places = [place + aside.get((other, point), 0.0) for place, other in zip(places, near, strict=True)]
+def _leaders(near: Sequence[int], deep: Sequence[int]) -> Sequence[int]:
+    """The main way, where one is much longer than all others; else all neighbours."""
     if len(near) > 1:
         longest = max(near, key=deep.__getitem__)
         if all(MAIN * deep[other] <= deep[longest] for other in near if other != longest):
-            return places[near.index(longest)]
-    return _middle(places)
+            return [longest]
+    return near
+
+
+def _wish(point: int, leaders: Sequence[int], x: Sequence[float], aside: Aside | None) -> float:
+    """The middle of what a point follows."""
+    if aside is not None:
+        return _middle([x[other] + aside.get((other, point), 0.0) for other in leaders])
+    return x[leaders[0]] if len(leaders) == 1 else _middle([x[other] for other in leaders])
 
 
 def _middle(values: list[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 
 import graphviz
 
@@ -15,11 +16,14 @@ from autograph_cli.export.style import (
     FRAME_LINE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     PAPER,
     SMALL,
     SUBTITLE,
     TITLE,
+    Style,
+    is_code,
     node_attributes,
     shaded,
     text_width,
@@ -61,20 +65,30 @@ def to_dot(
     if not scene.bands:
         inside.write(dot, "", None)
     _stack(dot, scene)
+    banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
-        attributes = {"id": f"e{number}"}
-        if labels and arrow.label:
-            attributes["label"] = label_of(f" {arrow.label} ")
-        if arrow.back:
-            attributes |= {"style": "dotted", "constraint": "false"}
-        elif arrow.dashed:
-            attributes |= {"style": "dashed"}
-        elif scene.bands:
-            attributes["weight"] = "4"
-        if tooltips:
-            attributes["tooltip"] = _escaped(arrow.tooltip)
-        dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
+        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps)
+        tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
+        dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
+    drawn = {box.id for box in scene.boxes}
+    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
+    dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
+
+
+@lru_cache(1 << 12)
+def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool) -> str:
+    """How an arrow looks, each attribute with a space before it."""
+    attributes = {"label": label_of(f" {label} ")} if label else {}
+    if back:
+        attributes |= {"style": "dotted", "constraint": "false"}
+    elif keeps:
+        attributes["style"] = "dotted"
+    elif dashed:
+        attributes["style"] = "dashed"
+    elif banded:
+        attributes["weight"] = "4"
+    return "".join(f" {word}" for word in _listed(attributes))
 
 
 def _band(band: Band) -> graphviz.Digraph:
@@ -136,12 +150,18 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 
 def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
     """Add a box; `pos` is the middle of one that has a place already."""
-    attributes = node_attributes(box.style, box.title, box.subtitle, SMALL if box.small else TITLE, box.lines)
-    if tooltips:
-        attributes["tooltip"] = _escaped(box.tooltip)
-    if pos:
-        attributes["pos"] = pos
-    dot.body.append(statement(box.id, {"label": label_of(box.title, *box.below), "id": box.id} | attributes))
+    look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
+    tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
+    where = f' pos="{pos}"' if pos else ""
+    dot.body.append(f'\t{box.id} [{look[0]} id="{box.id}"{look[1]}{tooltip}{where}]\n')
+
+
+@lru_cache(1 << 12)
+def _box_look(style: Style, title: str, subtitle: str, lines: tuple[str, ...], size: float) -> tuple[str, str]:
+    """The label of a box, and its other attributes, each with a space before it."""
+    below = [line for line in (subtitle, *lines) if line]
+    (label,) = _listed({"label": label_of(title, *below)})
+    return label, "".join(f" {word}" for word in _listed(node_attributes(style, title, subtitle, size, lines)))
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
@@ -165,12 +185,17 @@ def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
 
 def statement(subject: str, attributes: dict[str, str]) -> str:
     """One line of DOT; values are labels in HTML or free of quotes, which is ten times as fast as quoting each."""
-    listed = [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
-    return f"\t{subject} [{' '.join(listed)}]\n"
+    return f"\t{subject} [{' '.join(_listed(attributes))}]\n"
+
+
+def _listed(attributes: dict[str, str]) -> list[str]:
+    return [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    if "\\" in text or '"' in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\n", "\\n")
 
 
 def label_of(title: str, *below: str) -> str:
@@ -178,6 +203,10 @@ def label_of(title: str, *below: str) -> str:
     if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    for line in below:
-        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(line, quote=True)}</FONT>'
+    left = is_code(below)
+    for number, line in enumerate(below):
+        words = html.escape(line, quote=True).replace("  ", "&#160; ")
+        end = '<BR ALIGN="LEFT"/>' if left and number else "<BR/>"
+        text += f'{end}<FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{words}</FONT>'
+    text += '<BR ALIGN="LEFT"/>' if left else ""
     return f"<{text}>"

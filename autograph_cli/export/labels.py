@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import USUAL, facts_of
+from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
+from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
@@ -32,7 +34,8 @@ class Labels:
     def __init__(
         self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
     ) -> None:
-        self.graph, self.data, self.several, self.shown = graph, data, several, shown
+        self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
+        self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -44,9 +47,10 @@ class Labels:
             title = short(own[0] if own else self.names[node.id][0])
             subtitle = "" if self.data or node.kind == "input" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
-        named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
-        own = own if "names" in self.shown else []
-        subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
+        subtitle = ""
+        if own and "names" in self.shown:
+            named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
+            subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
@@ -59,18 +63,27 @@ class Labels:
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.shown))
+        return tuple(facts_of(node, self.asked)) if self.asked else ()
+
+    def kept(self, kept: Kept) -> Label:
+        """The label of something that nodes keep."""
+        origin = kept.origin
+        title = "saved" if origin is None else f"saved {self.names[origin.node][origin.nr]}"
+        tooltip = [f"{kept.type}, {kept.bytes:,} bytes"]
+        tooltip += [f"kept by %{number} {self.graph.nodes[number].name} as {name}" for number, name in kept.savers]
+        lines = (origin_words(self.graph, kept),)
+        return Label("saved", short(title), f"{kept.type}, {bytes_text(kept.bytes)}", tuple(map(short, lines)),
+                     "\n".join(map(visible, tooltip)))  # fmt: skip
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
         if "shapes" not in self.shown:
             return f"#{nr}" if node.id in self.several else ""
         type_: TensorType = node.outputs[nr].type
-        shape = f"[{', '.join(map(str, type_.shape))}]"
-        if (type_.dtype, type_.device) == self.common:
-            text = shape if type_.shape else ""
-        else:
+        if (type_.dtype, type_.device) != self.common:
             text = visible(str(type_))
+        else:
+            text = _shape_text(type_.shape) if type_.shape else ""
         return f"#{nr} {text}".rstrip() if node.id in self.several else text
 
     def tooltip(self, node: Node) -> str:
@@ -78,8 +91,7 @@ class Labels:
         lines = [f"%{node.id} {node.name}"]
         lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
         if node.source:
-            code = f"  {node.source.text.strip()}" if node.source.text else ""
-            lines.append(f"{node.source.file}:{node.source.line}{code}")
+            lines.append(_line_of(node.source.file, node.source.line, node.source.text))
         if node.module:
             lines.append(f"in {node.module}")
         if node.parent is not None:
@@ -87,9 +99,26 @@ class Labels:
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
         lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        if node.measured is not None:
+            lines += facts_of(node, RECORDED)
+        text = "\n".join(lines)
+        if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
+            return text
         return "\n".join(map(visible, lines))
 
 
+@lru_cache(1 << 12)
+def _line_of(file: str, line: int, text: str) -> str:
+    code = f"  {text.strip()}" if text else ""
+    return f"{file}:{line}{code}"
+
+
+@lru_cache(1 << 12)
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+@lru_cache(1 << 14)
 def short(text: str, limit: int = LONGEST_LABEL) -> str:
     """The text on one line, its middle left out where it is too long for a label."""
     text = visible(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograph_cli.export.closing import close_below, close_to
 from autograph_cli.export.dot import to_dot
@@ -19,13 +19,14 @@ from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
-from autograph_cli.export.rolling import roll
+from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 
-LARGEST = 20_000
+LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 
 
@@ -41,15 +42,21 @@ class Job:
     roll: bool | None = None
     shown: Collection[str] = USUAL
     depth: int | None = None
+    inside: bool = False
+    """Whether this is what ran inside of a node."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown)
-        many = limit is not None and len(scene.boxes) > limit
-        if many if self.roll is None else self.roll:
+        if self.inside:
+            legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
+            scene = replace(scene, legend=legend)
+        if self.roll:
             scene = roll(scene, self.graph)
+        elif self.roll is None and limit is not None:
+            scene = rolled_if_smaller(scene, self.graph)
         scene = framed(scene, self.graph)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
@@ -124,6 +131,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@resting()
 def render(
     source: Graph | Step,
     view: str = "forward",
@@ -138,6 +146,7 @@ def render(
     title: str = "",
     shown: Collection[str] = USUAL,
     depth: int | None = None,
+    inside: str | None = None,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
@@ -145,7 +154,8 @@ def render(
     `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
     None. A picture of more than `max_nodes` boxes has its loops rolled and, as far as that is not enough, equal modules
     in a row drawn once, modules closed from the inside out, and chains folded; `roll` says whether to roll loops in any
-    case, or never. `shown` are the facts that stand on the nodes (`graph.facts.WORDS`).
+    case, or never. `shown` are the facts that stand on the nodes (`graph.facts.WORDS`). With `inside`, not the view is
+    drawn, but what the backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -161,11 +171,15 @@ def render(
         find_engine(engine)
     graph = _graph_of(source, view)
     cut = VIEWS[view](graph, None if roots is None else tuple(roots), order)
-    check_recorded(graph, shown, title or "FILE.py")
+    if inside is not None:
+        cut, words = open_node(cut, inside, title or "FILE.py")
+        title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
+    else:
+        check_recorded(graph, shown, title or "FILE.py")
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth))
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, inside is not None))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

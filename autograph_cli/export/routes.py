@@ -14,6 +14,8 @@ from autograph_cli.export.style import EDGE, text_width
 
 PORTS, NEXT_PORT = 0.76, 14.0
 """The part of a box's width that arrows end on, and how far apart they like to be."""
+STRIP = 64.0
+"""Points that a strip of the picture is wide."""
 ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.9)
 """Where on a short arrow its label may stand, the best first."""
 
@@ -148,27 +150,49 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
         knots.append(to)
 
 
+class _Taken:
+    """The labels below one row, found by where they are."""
+
+    def __init__(self) -> None:
+        self.labels: list[tuple[float, float, float]] = []
+        self.at: dict[int, list[int]] = {}
+        """The labels that reach into each strip of the picture."""
+
+    def add(self, x: float, y: float, half: float) -> None:
+        """Note a label that reaches this far to both sides of its middle."""
+        for strip in range(int((x - half) // STRIP), int((x + half) // STRIP) + 1):
+            self.at.setdefault(strip, []).append(len(self.labels))
+        self.labels.append((x, y, half))
+
+    def clash(self, x: float, y: float, half: float) -> float:
+        """How many points wide others would be covered by such a label."""
+        strips = range(int((x - half) // STRIP), int((x + half) // STRIP) + 1)
+        near = {number for strip in strips for number in self.at.get(strip, ())}
+        others = [self.labels[number] for number in sorted(near)]
+        return sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+
+
 def _with_labels(wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
     """Put the labels of short arrows on their lines, where no other label stands."""
-    taken: dict[int, list[tuple[float, float, float]]] = {}
+    taken: dict[int, _Taken] = {}
     short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
         half = label_width(wires[number].label) / 2 + 2
-        others = taken.setdefault(web.row[chain[0]], [])
+        others = taken.setdefault(web.row[chain[0]], _Taken())
         spots: list[tuple[float, int, float, float]] = []
         for t in ALONG:
             y = upper.bottom + (lower.curves_end - upper.bottom) * t
             if lower.top - lower.curves_end > 2 * HEAD:  # into another band, below its border
                 y = (lower.curves_end + lower.top - HEAD) / 2
             spot = _at(line, y)
-            clash = sum(max(0.0, half + its - abs(spot - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+            clash = others.clash(spot, y, half)
             spots.append((clash, len(spots), spot, y))
             if clash == 0:
                 break
         _, _, spot, y = min(spots)
-        others.append((spot, y, half))
+        others.add(spot, y, half)
         lines[number] = Line(line.start, line.strokes, (spot, y))
     return lines
 

@@ -3,6 +3,7 @@
 from autograph_cli.graph.closing import close_modules
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
+from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
     Edge,
     Graph,
@@ -25,7 +26,8 @@ from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
-from autograph_cli.graph.trace_json import from_json, graph_to_json, to_json
+from autograph_cli.graph.trace_json import from_json
+from autograph_cli.graph.trace_writer import graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
 from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots
 
@@ -62,6 +64,7 @@ __all__ = [
     "forward",
     "from_json",
     "graph_to_json",
+    "open_node",
     "reachable",
     "read_snapshot",
     "results",

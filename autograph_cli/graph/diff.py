@@ -11,7 +11,7 @@ from typing import Any, Literal
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, TensorType
-from autograph_cli.graph.trace_json import _node as node_row
+from autograph_cli.graph.trace_writer import write_node
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
 PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules")
@@ -103,16 +103,20 @@ class GraphDiff:
         return {
             "same": not self,
             "sentences": self.sentences if self else [],
-            "removed": [node_row(self.old[number]) for number in self.removed],
-            "added": [node_row(self.new[number]) for number in self.added],
+            "removed": [_row(self.old[number]) for number in self.removed],
+            "added": [_row(self.new[number]) for number in self.added],
             "changed": [
                 {"aspects": change.aspects, "follows": change.follows,
-                 "old": node_row(self.old[change.old]), "new": node_row(self.new[change.new])}
+                 "old": _row(self.old[change.old]), "new": _row(self.new[change.new])}
                 for change in self.changed
             ],
             "passes": [{"old": change.old, "new": change.new, "aspects": change.aspects} for change in self.passes],
             "renamed": self.renamed,
         }  # fmt: skip
+
+
+def _row(node: Node) -> Any:
+    return json.loads(write_node(node))
 
 
 def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> GraphDiff:

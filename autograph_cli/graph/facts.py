@@ -13,6 +13,8 @@ from autograph_cli.graph.records import Graph, Node, Saved, TensorType, Values
 BARS = " ▁▂▃▄▅▆▇█"
 LONGEST, MOST_LINES = 56, 12
 """Characters of a line, and lines of a fact; what is longer goes on below, or ends in `…`."""
+MOST_ROWS = 6
+"""Rows of a small matrix that stand below each other; more follow on a line."""
 USUAL = ("shapes", "names")
 """What is shown unless told otherwise."""
 _DIGITS = re.compile(r"(\d+)$")
@@ -147,7 +149,8 @@ def not_recorded(word: str, script: str = "FILE.py") -> str:
 def values_lines(values: Values) -> list[str]:
     """The lines that tell the numbers of one tensor; of a large one, the last is a row of bars."""
     if values.whole:
-        return list(values.whole)
+        whole = list(values.whole)
+        return whole if len(whole) <= MOST_ROWS else _wrapped(" ".join(line.strip() for line in whole), "")
     if not values.count:
         return ["empty"]
     head = f"min {values.low} · mean {values.mean} · max {values.high}" if values.low else ""
@@ -235,10 +238,10 @@ def nanoseconds_text(count: int) -> str:
     return f"{size:.3g} {unit}"
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, further: str = "    ") -> list[str]:
     """The text in lines that are not too long, what goes on set in."""
     indent = text[: len(text) - len(text.lstrip())]
     return textwrap.wrap(
-        text, LONGEST, subsequent_indent=f"{indent}    ", drop_whitespace=True, break_on_hyphens=False,
+        text, LONGEST, subsequent_indent=f"{indent}{further}", drop_whitespace=True, break_on_hyphens=False,
         replace_whitespace=False,
     ) or [text]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -21,8 +22,13 @@ class TensorType:
     device: str = "cpu"
 
     def __str__(self) -> str:
-        where = "" if self.device == "cpu" else f"@{self.device}"
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]{where}"
+        return _type_text(self.dtype, self.shape, self.device)
+
+
+@lru_cache(1 << 12)
+def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
+    where = "" if device == "cpu" else f"@{device}"
+    return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Saved:
     storage: int | None = None
     """Equal numbers share memory; numbered in order of first use."""
     version: int = 0
-    """How often that memory had been changed in place when it was saved."""
+    """Which one it is of the versions of that memory that are kept, which in-place changes lie between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,7 @@ class Graph:
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        from autograph_cli.graph.trace_json import graph_to_json
+        from autograph_cli.graph.trace_writer import graph_to_json
 
         return graph_to_json(self)
 
@@ -228,16 +234,14 @@ pictured_by: Callable[[Graph], str | None] | None = None
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that were held when a step's last backward pass had run; memory that is shared counts once."""
+    """Bytes that were held when a step was over; memory that is shared counts once."""
 
     parameters: int = 0
     """Of the leaves of its graph."""
     gradients: int = 0
     """Of the `.grad` of these."""
     optimizer: int = 0
-    """Of the state of optimizers, as the pass found them."""
-    saved: int = 0
-    """Of what nodes kept for that pass."""
+    """Of the state of optimizers, before they take their step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
+from autograph_cli.graph.kept import kept_lines
 from autograph_cli.graph.names import output_names, quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
 
@@ -28,15 +30,18 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     orders: dict[int, list[str]] = {}
     for node in graph.nodes:
         line = _line(node, names)
-        lines = orders.setdefault(node.order, [])
-        lines.append(line + _details(node) if details else line)
-        lines += [f"      # {fact}" for fact in facts_of(node, shown)]
+        section = orders.setdefault(node.order, [])
+        section.append(line + _details(node) if details else line)
+        section += [f"      # {fact}" for fact in facts_of(node, shown)]
     lines = [_summary(graph)]
     for order in sorted(orders):
         lines += [f"order {order}", *orders[order]]
     if graph.roots:
         lines.append("roots")
         lines += [f"  {quoted(root.name)} = {names[root.node][root.nr]}" for root in graph.roots]
+    if "saved" in shown:
+        lines.append("saved")
+        lines += [f"  {line}" for line in kept_lines(graph, names)]
     if graph.passes:
         lines.append("passes")
         lines += [_pass_line(entry, names, details) for entry in graph.passes]
@@ -92,7 +97,12 @@ def saved_text(saved: Saved) -> str:
     """One saved value on one line: `self: float32[3] (12 bytes)` or `dim: 1`."""
     if saved.type is None:
         return visible(f"{saved.name}: {saved.value}")
-    return visible(f"{saved.name}: {saved.type} ({saved.bytes} bytes)")
+    return _saved_tensor(saved.name, str(saved.type), saved.bytes)
+
+
+@lru_cache(1 << 12)
+def _saved_tensor(name: str, type_: str, size: int) -> str:
+    return visible(f"{name}: {type_} ({size} bytes)")
 
 
 def _pass_line(entry: Pass, names: Names, details: bool) -> str:

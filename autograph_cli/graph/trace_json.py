@@ -1,13 +1,15 @@
-"""Traces as JSON: written with one node a line, read with every field checked and nothing executed."""
+"""Reads traces as JSON: every field is checked, and nothing executed."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, asdict, fields
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import lru_cache
 from typing import Any, TypeVar
 
+from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
     Edge,
@@ -26,150 +28,17 @@ from autograph_cli.graph.records import (
     Trace,
     Values,
 )
+from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
 
-FORMAT, VERSION = "autograph-trace", 2
-_HEADER = f'{{"format": "{FORMAT}"'
 _TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:\d{1,18}(?:, \d{1,18})*)?)\](?:@(\S+))?")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 T = TypeVar("T")
 
-
-# Writing
-
-
-def to_json(trace: Trace) -> str:
-    """Write the trace, as described in docs/trace-format.md; the same trace gives the same text.
-
-    >>> from_json(to_json(Trace("a.py"))) == Trace("a.py")
-    True
-    """
-    head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
-    head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
-    steps = ",\n".join(_step(step) for step in trace.steps)
-    return _escaped(f'{_HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
+Reader = Callable[[Any], T]
+"""Takes a value and gives a record, or raises `_Malformed`."""
 
 
-def graph_to_json(graph: Graph) -> str:
-    """Write one graph alone, in the form that it has inside a step of a trace."""
-    return _escaped(f"{{{_graph(graph)}}}\n")
-
-
-def _escaped(text: str) -> str:
-    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _step(step: Step) -> str:
-    derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
-    double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
-    memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
-    return f'{{"number": {step.number}{derived}{memory}, "graph": {{{_graph(step.graph)}}}{double}}}'
-
-
-def _graph(graph: Graph) -> str:
-    parts = [
-        _rows("nodes", map(_node, graph.nodes)),
-        _rows("roots", map(_root, graph.roots)),
-        _rows("passes", map(_pass, graph.passes)),
-    ]
-    return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
-
-
-def _rows(name: str, rows: Iterable[dict[str, Any]]) -> str:
-    lines = ",\n  ".join([_encode(row) for row in rows])
-    return f'"{name}": [\n  {lines}\n]' if lines else f'"{name}": []'
-
-
-def _root(root: Root) -> dict[str, Any]:
-    return {"name": root.name, "node": root.node, "nr": root.nr}
-
-
-def _node(node: Node) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": node.id, "kind": node.kind, "name": node.name, "op": node.op}
-    row["outputs"] = [_output(output) for output in node.outputs]
-    if node.next:
-        row["next"] = [None if edge is None else (edge.node, edge.nr) for edge in node.next]
-    if node.args:
-        row["args"] = [(edge.node, edge.nr) for edge in node.args]
-    if node.pass_id is not None:
-        row |= {"order": node.order, "parent": node.parent, "pass": node.pass_id}
-    if node.source:
-        row["source"] = _source(node.source)
-    if node.module:
-        row["module"] = node.module
-    if node.saved:
-        row["saved"] = [_saved(saved) for saved in node.saved]
-    if node.measured:
-        row["measured"] = _measured(node.measured)
-    if node.call is not None:
-        row["call"] = node.call
-    return row
-
-
-def _output(output: Output) -> dict[str, Any]:
-    row: dict[str, Any] = {"type": str(output.type)}
-    if output.names:
-        row["names"] = output.names
-    if output.storage is not None:
-        row["storage"] = output.storage
-    return row
-
-
-def _measured(measured: Measured) -> dict[str, Any]:
-    row = _filled(measured)
-    for key in ("values", "gradients"):
-        if key in row:
-            row[key] = [None if values is None else _filled(values) for values in row[key]]
-    if measured.inside is not None:
-        row["inside"] = {
-            "nodes": [_node(node) for node in measured.inside.nodes],
-            "roots": [_root(root) for root in measured.inside.roots],
-            "passes": [_pass(entry) for entry in measured.inside.passes],
-        }
-    return row
-
-
-def _filled(record: Measured | Values) -> dict[str, Any]:
-    """The fields that differ from their defaults."""
-    pairs = ((field, getattr(record, field.name)) for field in fields(record))
-    return {field.name: value for field, value in pairs if value != field.default}
-
-
-def _source(source: Source) -> dict[str, Any]:
-    row: dict[str, Any] = {"file": source.file, "line": source.line}
-    return row | {key: value for key, value in (("text", source.text), ("function", source.function)) if value}
-
-
-def _saved(saved: Saved) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": saved.name}
-    if saved.type is None:
-        return row | {"value": saved.value}
-    row |= {"type": str(saved.type), "bytes": saved.bytes}
-    row |= {} if saved.storage is None else {"storage": saved.storage}
-    return row | {"version": saved.version} if saved.version else row
-
-
-def _pass(entry: Pass) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": entry.id, "call": entry.call, "order": entry.order, "create_graph": entry.create_graph}
-    row["roots"] = [(edge.node, edge.nr) for edge in entry.roots]
-    if entry.source:
-        row["source"] = _source(entry.source)
-    return row | {"ran": entry.ran}
-
-
-def _call(call: ModuleCall) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": call.id, "path": call.path, "class": call.cls, "parent": call.parent}
-    if call.turns > 1:
-        row |= {"turn": call.turn, "turns": call.turns}
-    return row | {"parameters": call.parameters}
-
-
-# Reading: a reader takes a value and its place in the text, and gives a record or says what is wrong there.
-
-Reader = Callable[[Any, str], T]
-
-
+@resting()
 def from_json(text: str, name: str = "the trace") -> Trace:
     """Read what `to_json` wrote; `name` is what errors call it.
 
@@ -186,7 +55,7 @@ def from_json(text: str, name: str = "the trace") -> Trace:
         raise TraceError(f"{name} is malformed: version must be a whole number from 1, not {_shown(version)}.")
     body = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
-        trace = _read_trace(body, "")
+        trace = _read_trace(body)
     except _Malformed as error:
         raise TraceError(f"{name} is malformed: {error}.") from None
     for step in trace.steps:
@@ -200,7 +69,18 @@ def from_json(text: str, name: str = "the trace") -> Trace:
 
 
 class _Malformed(Exception):
-    pass
+    """What is wrong with a value, and its place, which the readers around it put together."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem, self.place = problem, ""
+
+    def within(self, step: str) -> _Malformed:
+        """The same, seen from one step further out."""
+        self.place = f"{step}.{self.place}" if self.place and self.place[0] != "[" else step + self.place
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.place or 'the trace'} {self.problem}"
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
@@ -212,7 +92,7 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     except RecursionError:
         raise TraceError(f"{name} is not an autograph trace.") from None
     except ValueError as error:
-        if start.startswith(_HEADER[: len(start)]):
+        if start.startswith(HEADER[: len(start)]):
             rest = start[error.pos :] if isinstance(error, json.JSONDecodeError) else "?"
             # An open string or a number cut in two is reported where it starts; neither goes over a line's end.
             if "\n" not in rest.rstrip("\n"):
@@ -230,80 +110,112 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _need(good: bool, value: Any, place: str, wanted: str) -> None:
+def _need(good: bool, value: Any, wanted: str) -> None:
     if not good:
-        raise _Malformed(f"{place or 'the trace'} must be {wanted}, not {_shown(value)}")
+        raise _Malformed(f"must be {wanted}, not {_shown(value)}")
 
 
-def _text(value: Any, place: str) -> str:
-    _need(isinstance(value, str), value, place, "a string")
+def _text(value: Any) -> str:
+    if type(value) is str:
+        return value
+    raise _Malformed(f"must be a string, not {_shown(value)}")
+
+
+def _count(value: Any) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    raise _Malformed(f"must be a whole number from 0, not {_shown(value)}")
+
+
+def _flag(value: Any) -> bool:
+    _need(isinstance(value, bool), value, "true or false")
     return value  # type: ignore[no-any-return]
 
 
-def _count(value: Any, place: str) -> int:
-    _need(type(value) is int and value >= 0, value, place, "a whole number from 0")
+def _kind(value: Any) -> str:
+    _need(value in KINDS, value, f"one of {', '.join(KINDS)}")
     return value  # type: ignore[no-any-return]
 
 
-def _flag(value: Any, place: str) -> bool:
-    _need(isinstance(value, bool), value, place, "true or false")
-    return value  # type: ignore[no-any-return]
+def _edge(value: Any) -> Edge:
+    if type(value) is list and len(value) == 2:
+        node, nr = value
+        if type(node) is int and type(nr) is int and node >= 0 <= nr:
+            return Edge(node, nr)
+    raise _Malformed(f"must be [node, output number], not {_shown(value)}")
 
 
-def _kind(value: Any, place: str) -> str:
-    _need(value in KINDS, value, place, f"one of {', '.join(KINDS)}")
-    return value  # type: ignore[no-any-return]
+def _type(value: Any) -> TensorType:
+    found = _type_of(value) if type(value) is str else None
+    if found is None:
+        raise _Malformed(f'must be a type such as "float32[3, 4]", not {_shown(value)}')
+    return found
 
 
-def _edge(value: Any, place: str) -> Edge:
-    good = isinstance(value, list) and len(value) == 2 and all(type(part) is int and part >= 0 for part in value)
-    _need(good, value, place, "[node, output number]")
-    return Edge(value[0], value[1])
-
-
-def _type(value: Any, place: str) -> TensorType:
-    match = _TYPE.fullmatch(value) if isinstance(value, str) else None
+@lru_cache(1 << 12)
+def _type_of(text: str) -> TensorType | None:
+    match = _TYPE.fullmatch(text)
     if match is None:
-        raise _Malformed(f'{place} must be a type such as "float32[3, 4]", not {_shown(value)}')
+        return None
     dtype, shape, device = match.groups()
     return TensorType(dtype, tuple(map(int, shape.split(", "))) if shape else (), device or "cpu")
 
 
 def _optional(reader: Reader[T]) -> Reader[T | None]:
-    return lambda value, place: None if value is None else reader(value, place)
+    return lambda value: None if value is None else reader(value)
 
 
 def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
-    def read(value: Any, place: str) -> tuple[T, ...]:
-        _need(isinstance(value, list), value, place, "a list")
-        return tuple([reader(item, f"{place}[{index}]") for index, item in enumerate(value)])
+    def read(value: Any) -> tuple[T, ...]:
+        _need(type(value) is list, value, "a list")
+        try:
+            return tuple([reader(item) for item in value])
+        except _Malformed:
+            return tuple([_reread(reader, item, f"[{index}]") for index, item in enumerate(value)])
 
     return read
 
 
-def _record(cls: type[T], readers: dict[str, Reader[Any]], /, **renamed: str) -> Reader[T]:
-    """A reader of one record; `renamed` are fields with another key in the text."""
-    key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
-    field_of = {key: field for field, key in key_of.items()}
-    needed = [key_of[field.name] for field in fields(cls) if field.default is MISSING]  # type: ignore[arg-type]
+def _reread(reader: Reader[T], value: Any, step: str) -> T:
+    """What the reader gives, or the error that it raises, with this step added to its place."""
+    try:
+        return reader(value)
+    except _Malformed as error:
+        raise error.within(step) from None
 
-    def read(value: Any, place: str) -> T:
-        _need(isinstance(value, dict), value, place, "an object")
+
+def _record(
+    cls: type[T], readers: dict[str, Reader[Any]], /, *, make: Callable[..., T] | None = None, **renamed: str
+) -> Reader[T]:
+    """A reader of one record; `renamed` are fields with another key in the text, and `make` makes it."""
+    key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
+    table = {key: (field, readers[key]) for field, key in key_of.items()}
+    needed = [key_of[field.name] for field in fields(cls) if field.default is MISSING]  # type: ignore[arg-type]
+    made = make or cls
+
+    def read(value: Any) -> T:
+        _need(type(value) is dict, value, "an object")
         for key in needed:
             if key not in value:
-                raise _Malformed(f"{place or 'the trace'} has no {key!r}")
-        prefix = f"{place}." if place else ""
+                raise _Malformed(f"has no {key!r}")
         found = {}
-        for key, item in value.items():
-            if key not in field_of:
-                raise _Malformed(f"{place or 'the trace'} has the unknown field {key!r}")
-            found[field_of[key]] = readers[key](item, prefix + key)
-        return cls(**found)
+        key = ""
+        try:
+            for key, item in value.items():
+                field, reader = table[key]
+                found[field] = reader(item)
+        except KeyError:
+            raise _Malformed(f"has the unknown field {key!r}") from None
+        except _Malformed as error:
+            raise error.within(key) from None
+        return made(**found)
 
     return read
 
 
-_read_source = _record(Source, {"file": _text, "line": _count, "text": _text, "function": _text})
+_read_source = _record(
+    Source, {"file": _text, "line": _count, "text": _text, "function": _text}, make=lru_cache(1 << 14)(Source)
+)
 _read_saved = _record(
     Saved,
     {
@@ -366,13 +278,13 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
     return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
 
 
-def _nothing(value: Any, place: str) -> None:
-    _need(value is None, value, place, "null")
+def _nothing(value: Any) -> None:
+    _need(value is None, value, "null")
 
 
 _read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
 _read_memory = _record(
-    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count, "saved": _count}
+    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count}
 )
 _read_trace = _record(
     Trace,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
+from autograph_cli.graph.records import Edge, Graph, Node, Root
 
 Targets = Callable[[Node], Iterable[Edge]]
 
@@ -63,7 +63,7 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
-    cut = [node if node.order == 0 else _as_input(node) for node in map(graph.nodes.__getitem__, kept)]
+    cut = [node if node.order == 0 else as_input(node) for node in map(graph.nodes.__getitem__, kept)]
     return _split_inputs(take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
 
 
@@ -133,11 +133,16 @@ def take(
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
     passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
 
-    def moved(edge: Edge | None) -> Edge | None:
-        return None if edge is None or edge.node not in new else Edge(new[edge.node], edge.nr)
+    places = [-1] * len(graph.nodes)
+    for old, number in new.items():
+        places[old] = number
+
+    def moved(edge: Edge) -> Edge:
+        place = places[edge.node]
+        return edge if place == edge.node else Edge(place, edge.nr)
 
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        return tuple([Edge(new[edge.node], edge.nr) for edge in edges if edge.node in new])
+        return tuple([moved(edge) for edge in edges if places[edge.node] >= 0])
 
     return Graph(
         nodes=tuple(
@@ -148,7 +153,7 @@ def take(
                     node.name,
                     node.op,
                     node.outputs,
-                    tuple(map(moved, next_of(node))),
+                    tuple([None if edge is None or places[edge.node] < 0 else moved(edge) for edge in next_of(node)]),
                     all_moved(args_of(node)),
                     node.order,
                     None if node.parent is None else new.get(node.parent),
@@ -176,7 +181,8 @@ def take(
     )
 
 
-def _as_input(node: Node) -> Node:
+def as_input(node: Node) -> Node:
+    """The node as an input, of which nothing is known but its outputs."""
     return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
 
 
@@ -198,7 +204,7 @@ def _split_inputs(graph: Graph) -> Graph:
             continue
         for nr in wanted.get(node.id, ()):
             places[node.id, nr] = Edge(len(nodes))
-            nodes.append(replace(node, outputs=(Output(node.outputs[nr].type, node.outputs[nr].names),)))
+            nodes.append(replace(node, outputs=(node.outputs[nr],)))
     return Graph(
         tuple(
             replace(node, id=number, args=tuple(places[edge.node, edge.nr] for edge in node.args))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import random
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Graph
 from autograph_cli.record.build import Span, build
+from autograph_cli.record.measures import Beside, Measures
 from autograph_cli.record.saved import bytes_kept, collect
 from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
@@ -32,19 +34,20 @@ class CannotDerive(Exception):
 
 
 def derive(
-    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool
-) -> tuple[Graph | None, str]:
-    """The graph of `span` with the gradients of `roots` by their leaves in it, and a sentence on how it came about.
+    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool,
+    measures: Measures | None = None,
+) -> tuple[Callable[[], Graph] | None, str]:  # fmt: skip
+    """What makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
 
-    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more.
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
+    made when the step is over, with all that was measured in it.
     """
     names = ", ".join(f"`{name}`" for name, _ in roots)
     try:
         leaves, nodes = _survey(roots, custom)
         other = tape.copy()
         other.passes = list(span.passes)
-        first = other.count
-        with _unseen(other, nodes):
+        with _unseen(Beside(other, measures), nodes):
             found = grad(
                 [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True,
                 allow_unused=True,
@@ -52,9 +55,9 @@ def derive(
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
-        collect(other, (first, other.count))
-        made = Span(span.first, other.count, other.passes, [*span.roots, *gradients])
-        return build(other, sources, made), (
+        collect(other, (span.first, other.count))
+        made = Span(span.first, other.count, other.passes, [*span.roots, *gradients], span.found)
+        return functools.partial(build, other, sources, made), (
             f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
         )
     except CannotDerive as reason:
@@ -102,7 +105,7 @@ def is_custom(cls: type[Node]) -> bool:
 
 
 @contextlib.contextmanager
-def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
+def _unseen(observer: Beside, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current")
     before = S.observer, S.special, {name: getattr(L, name) for name in modes}

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.graph import Graph, Step, Trace
+from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.measures import Beside, Found, Measures
+from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
@@ -31,7 +34,8 @@ class _Pending:
     span: Span
     derived: str | None = None
     """None: nobody tried, for the step was not named by number."""
-    double: Graph | None = None
+    double: Callable[[], Graph] | None = None
+    memory: Memory | None = None
 
 
 class _Patience:
@@ -59,7 +63,8 @@ class Recorder:
     """Records what runs between `start` and `finish`.
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
-    custom Functions are in the graph, whose backward then runs once more than the script asked for.
+    custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
+    is recorded beside the graph (`measures.KINDS`).
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -71,20 +76,25 @@ class Recorder:
     ['y']
     """
 
-    def __init__(self, steps: str = "first,last", script: str = "", *, derive: bool = False) -> None:
+    def __init__(
+        self, steps: str = "first,last", script: str = "", *, derive: bool = False, record: Collection[str] = ()
+    ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
+        self.measures = Measures(record) if record else None
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
         """The rows after this number belong to the step that is going on."""
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
-        self._derived: tuple[Graph | None, str | None] = None, ""
+        self._derived: tuple[Callable[[], Graph] | None, str | None] = None, ""
+        self._optimizers: list[weakref.ref[Any]] = []
+        self._memory: Memory | None = None
         self._settled: names.Settled = set()
         self._rehearsal: Rehearsal | None = None
         self._call: BackwardCall | None = None
@@ -99,13 +109,19 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         S.observer = self
+        if self.measures is not None:
+            self.measures.start()
+            self.created = Beside(self.tape, self.measures).created
 
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
         self._write_down()
         if S.observer is self:
             S.observer = None
+        if self.measures is not None:
+            self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
+        self._optimizers = optimizers_in([scope]) or self._optimizers
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
         return self.trace()
@@ -118,8 +134,9 @@ class Recorder:
             total += 1
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
-                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables))
-                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0])))
+                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
+                memory = memory_of(self.tape.parameters.values(), self._optimizers)
+                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0], memory)))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
         return Trace(self.script, tuple(steps), total)
@@ -159,7 +176,11 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
+                if self.selection.keeps(self.total) or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                    self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
+        if self.measures is not None:
+            self.measures.begins(self.tape, call)
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
@@ -168,10 +189,13 @@ class Recorder:
                 self._repeated()
                 return
             self._write_down()
+        if self.measures is not None:
+            self.measures.ends(call)
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             first = self.first
+            self._memory = memory_of(self.tape.parameters.values(), self._optimizers) if self._wanted() else None
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
@@ -185,9 +209,14 @@ class Recorder:
         """A module has run."""
         self.tape.leaves(module)
 
+    def _found(self) -> Found | None:
+        return None if self.measures is None else self.measures.found
+
     # -- steps that go as the one before
 
     def _may_rehearse(self) -> bool:
+        if self.measures is not None:
+            return False
         keeps = self.selection.keeps
         newest = self.tape.rows[next(reversed(self.tape.rows))].ref
         older, self._older = self._older[0], (self._older[1], newest)
@@ -242,11 +271,12 @@ class Recorder:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
         tape.forget(self.first)
+        measured = None if self.measures is None else self.measures.close()
         if self._wanted():
             known = {output for _, output in roots}
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
-            span = Span(self.first, tape.count, tape.passes, [*roots, *others])
-            pending = _Pending(self.total, span, self._derived[1], self._derived[0])
+            span = Span(self.first, tape.count, tape.passes, [*roots, *others], measured)
+            pending = _Pending(self.total, span, self._derived[1], self._derived[0], self._memory)
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(pending))
             else:
@@ -259,7 +289,8 @@ class Recorder:
     def _step(self, step: _Pending) -> Step:
         graph = build(self.tape, self.sources, step.span)
         own = any(node.order and node.kind == "operation" for node in graph)
-        return Step(step.number, graph, ("" if own else NOT_CHOSEN) if step.derived is None else step.derived, step.double)
+        derived = ("" if own else NOT_CHOSEN) if step.derived is None else step.derived
+        return Step(step.number, graph, derived, step.double and step.double(), step.memory)
 
     # -- roots and names
 
@@ -286,8 +317,8 @@ class Recorder:
 
     # -- derivatives
 
-    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str | None]:
-        """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Callable[[], Graph] | None, str | None]:
+        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one of few."""
         if not self.selection.names(self.total) and self.total:
             return None, None
         rows = [row for _, row in self.tape.since(self.first)]
@@ -303,7 +334,8 @@ class Recorder:
             return None, ""
         found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
         starts = [(name, output) for output, (name, _) in chosen.items()]
-        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found])
-        return derive(self.tape, self.sources, span, list(chosen.values()), custom=self.custom)
+        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found], self._found())
+        roots = list(chosen.values())
+        return derive(self.tape, self.sources, span, roots, custom=self.custom, measures=self.measures)
 
 

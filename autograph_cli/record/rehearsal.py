@@ -81,7 +81,7 @@ class Rehearsal:
             key = key_of(output)
             edges.append((places.get(key), None if key in places else self.tape.rows[key].ref, number_of(output)))
         kept = self.tape.saved.get(row.number, ())
-        return _Expected(row, edges, [value for _, dtype, value, _, _ in kept if dtype is None])
+        return _Expected(row, edges, [value for _, dtype, value, *_ in kept if dtype is None])
 
     # -- while it goes as expected
 
@@ -237,7 +237,7 @@ def _is_plain_row(row: Row, rows: dict[int, Row], tape: Tape) -> bool:
     return (
         row.is_operation and row.made_by is None and row.cls is not CopySlices and all(known)
         and all(key_of(output) in rows or key_of(output) < 0 or _is_leaf(tape, key_of(output)) for output in row.args)
-        and all(is_plain(value) for _, dtype, value, _, _ in tape.saved.get(row.number, ()) if dtype is None)
+        and all(is_plain(value) for _, dtype, value, *_ in tape.saved.get(row.number, ()) if dtype is None)
     )  # fmt: skip
 
 

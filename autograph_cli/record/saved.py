@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.tape import Kept, Tape
-from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed
+from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
+from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
 
@@ -31,15 +31,49 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
         if row[0] not in saved:
             node = row[1]()
             if node is not None and node._saved:
-                saved[row[0]] = tuple([_kept(name, item, storages, start) for name, item in _items(node)])
+                saved[row[0]] = tuple([_kept(name, item, storages, start, version) for name, item, version in _items(node)])
+                if node._operation is None:
+                    tape.custom[row[0]] = node._item_edges, node._item_results
+    _find_leaves(tape, rows, storages, start)
 
 
-def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
-    """What was noted, as records of the graph."""
-    return tuple([
-        Saved(name, value=_shown(what)) if dtype is None else Saved(name, _type(dtype, what), bytes=size, storage=storage)
-        for name, dtype, what, storage, size in kept
-    ])  # fmt: skip
+Versions = dict[int, list[int]]
+"""The versions that are kept of each storage, in order of first use."""
+
+
+def records(kept: Iterable[Kept], versions: Versions) -> tuple[Saved, ...]:
+    """What was noted, as records of the graph.
+
+    Versions are numbered among those of their storage that are kept, so that the turns of a loop are alike.
+    """
+    found = []
+    for name, dtype, what, storage, size, version in kept:
+        if dtype is None:
+            found.append(Saved(name, value=_shown(what)))
+            continue
+        known = versions.setdefault(storage, [])
+        if version not in known:
+            known.append(version)
+        found.append(Saved(name, _type(dtype, what), bytes=size, storage=storage, version=known.index(version)))
+    return tuple(found)
+
+
+def places_of(row: Row, tape: Tape) -> Iterator[tuple[tuple[int, int], int]]:
+    """The outputs, by their row's number and their own, that a row's node keeps, and the memory in which they lie."""
+    kept = tape.saved.get(row.number, ())
+    if row.cls is None or not kept:
+        return
+    edges, results = tape.custom.get(row.number, (row.cls._item_edges, row.cls._item_results))
+    labels = _labels(row.cls) or tuple(f"saved_tensors[{place}]" for place in range(len(edges)))
+    ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
+    for name, dtype, _, storage, _, _ in kept:
+        edge, result = ends.get(name, (None, None))
+        output = row.next[edge] if edge is not None and edge < len(row.next) else None
+        known = None if output is None else tape.rows.get(key_of(output))
+        if dtype is not None and result is not None:
+            yield (row.number, result), storage
+        elif dtype is not None and known is not None and output is not None:
+            yield (known.number, number_of(output)), storage
 
 
 @functools.lru_cache(1024)
@@ -52,18 +86,39 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
     return tuple(map(_saved_attribute, cls._item_names))
 
 
-def _items(node: Node) -> list[tuple[str, Any]]:
-    """What a node keeps, each under PyTorch's name; of a list, each item."""
+def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], start: int) -> None:
+    """Note the leaves of these rows, and which leaves and inputs lie in memory that is kept."""
+    if start == 0:
+        tape.lies.clear()
+        tape.parameters.clear()
+    keys = {key_of(output) for row in rows for output in (*row.next, *row.args) if output is not None}
+    for row in map(tape.rows.get, sorted(keys)):
+        tensor = None if row is None or row.is_operation else row.ref()
+        if row is not None and tensor is not None:
+            if row.cls is not None:
+                tape.parameters[row.number] = row.ref
+            storage = storages.get(id(owner(tensor._raw)))
+            if storage is not None:
+                tape.lies[row.number] = storage
+
+
+def _items(node: Node) -> list[tuple[str, Any, int]]:
+    """What a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    extra = node._extra
+    versions = {} if extra is None or extra.versions is None else extra.versions
     found = []
-    for label, item in zip(labels, items, strict=False):
+    for place, (label, item) in enumerate(zip(labels, items, strict=False)):
         if item.__class__ in (tuple, list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
-            found += [(f"{label}[{place}]", part) for place, part in enumerate(item)]
+            found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
+        elif item.__class__ is SavedList:
+            parts = enumerate(zip(item._items, item._versions, strict=True))
+            found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         elif item is not None:
-            found.append((label, item))
+            found.append((label, item, versions.get(place, 0) if versions else 0))
     return found
 
 
@@ -83,17 +138,18 @@ def plain_values(node: Node) -> list[Any]:
     return [item for item in node._saved or () if item is not None and is_plain(item)]
 
 
-def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
+def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int) -> Kept:
     if is_plain(item):
-        return name, None, item, 0, 0
+        return name, None, item, 0, 0, 0
     kind = item.__class__
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
-        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0
-    return name, raw.dtype, raw.shape, storages.setdefault(id(_owner(raw)), start + len(storages)), raw.nbytes
+        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0
+    storage = storages.setdefault(id(owner(raw)), start + len(storages))
+    return name, raw.dtype, raw.shape, storage, raw.nbytes, version
 
 
-def _owner(raw: Any) -> Any:
+def owner(raw: Any) -> Any:
     """The array whose memory this is."""
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
@@ -125,9 +181,9 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
     """The bytes that these nodes keep for backward; memory that several of them share counts once."""
     sizes: dict[int, int] = {}
     for node in nodes:
-        for _, item in _items(node):
+        for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None:
-                owner = id(_owner(raw))
-                sizes[owner] = max(sizes.get(owner, 0), raw.nbytes)
+                place = id(owner(raw))
+                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
     return sum(sizes.values())

@@ -19,8 +19,8 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
-Kept = tuple[str, Any, Any, int, int]
-"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value."""
+Kept = tuple[str, Any, Any, int, int, int]
+"""Something that a node keeps: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
 BATCH = 500
@@ -116,6 +116,12 @@ class Tape:
         """The variables of each output, by its row's number and its own, the first one first."""
         self.borrowed: dict[tuple[int, int], list[str]] = {}
         """The variables of what an input is a view of, likewise."""
+        self.custom: dict[int, tuple[tuple[int | None, ...], tuple[int | None, ...]]] = {}
+        """Of custom Functions, by the row's number: for each thing kept, the edge of the input or the output that it is."""
+        self.parameters: dict[int, weakref.ref[Tensor]] = {}
+        """The leaves that nodes of this step lead to, by their rows' numbers."""
+        self.lies: dict[int, int] = {}
+        """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.new_leaves = False
@@ -137,6 +143,7 @@ class Tape:
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
         other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
+        other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         other.modules = self.modules
         return other
@@ -432,6 +439,7 @@ class Tape:
     def _drop(self, numbers: set[int]) -> None:
         self.rows = {key: row for key, row in self.rows.items() if row[0] not in numbers}
         self.saved = {number: saved for number, saved in self.saved.items() if number not in numbers}
+        self.custom = {number: places for number, places in self.custom.items() if number not in numbers}
         self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
         self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
         self.windows = {

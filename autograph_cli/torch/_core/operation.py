@@ -10,13 +10,11 @@ Each operation has two ways to run. `general` (general.py) is the plain statemen
 
 from __future__ import annotations
 
-import ast
-import functools
-import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import schema as schemas
+from .formula_text import text_of
 from .node import Node
 from .schema import Parameter, Schema
 
@@ -133,7 +131,7 @@ class Operation:
         """The derivative of input `name` as the source has it."""
         for derivative in self.derivatives:
             if name in derivative.inputs:
-                return _lambda_text(derivative.formula)
+                return text_of(derivative.formula)
         raise KeyError(name)
 
     def __repr__(self) -> str:
@@ -168,24 +166,6 @@ def _raw_saved_property(index: int) -> property:
     from .saved import SavedTensor
 
     return property(lambda node: SavedTensor(node, index))
-
-
-def _lambda_text(formula: Formula) -> str:
-    """The body of a formula, from its source."""
-    if formula.__name__ != "<lambda>":
-        return formula.__name__
-    code = formula.__code__
-    for found in _lambdas(code.co_filename):
-        names = tuple(a.arg for a in found.args.args)
-        if found.lineno == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
-            return ast.unparse(found.body)
-    return f"<{code.co_filename.rpartition('/')[2]}:{code.co_firstlineno}>"
-
-
-@functools.cache
-def _lambdas(file: str) -> tuple[ast.Lambda, ...]:
-    tree = ast.parse("".join(linecache.getlines(file)))
-    return tuple(found for found in ast.walk(tree) if isinstance(found, ast.Lambda))
 
 
 def camel(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -333,11 +334,14 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     for x in args[1:]:
         if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
             check_overlap(target._raw, x._raw)
+    begun = 0 if S.witness is None else time.perf_counter_ns()
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
     write(target, result, apart=op.name not in _SAME_EVERYWHERE)
+    if S.witness is not None:
+        S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         out = make(target._raw)
         out._counter = counter(target)
@@ -360,13 +364,14 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
-            items[i] = Packed(item, _itself, edge_of(item))
+            items[i] = Packed(item, itself, edge_of(item))
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
     node._saved = tuple(items)
 
 
-def _itself(tensor: Tensor) -> Tensor:
+def itself(tensor: Tensor) -> Tensor:
+    """How a tensor is opened that was kept as it is."""
     return tensor
 
 

@@ -32,7 +32,9 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
     scope: dict[str, Any] = {}
     given = "".join(f", {n}" for n in rest)
-    exec(f"def formula(f, grad, self{given}): return f.{name}_backward(grad, self{given})", scope)
+    text = f"f.{name}_backward(grad, self{given})"
+    exec(f"def formula(f, grad, self{given}): return {text}", scope)
+    scope["formula"].text = text
     run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})", node=f"{node}BackwardBackward0",

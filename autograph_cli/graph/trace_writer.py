@@ -1,0 +1,187 @@
+"""Writes traces and graphs as JSON, one node a line, in the form that docs/trace-format.md describes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from functools import lru_cache
+from typing import Any
+
+from autograph_cli.graph.collector import resting
+from autograph_cli.graph.records import (
+    Edge,
+    Graph,
+    Measured,
+    ModuleCall,
+    Node,
+    Output,
+    Pass,
+    Root,
+    Saved,
+    Source,
+    Step,
+    TensorType,
+    Trace,
+    Values,
+)
+
+FORMAT, VERSION = "autograph-trace", 2
+HEADER = f'{{"format": "{FORMAT}"'
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_quoted = lru_cache(1 << 14)(_encode)
+
+
+@resting()
+def to_json(trace: Trace) -> str:
+    """Write the trace, as described in docs/trace-format.md; the same trace gives the same text.
+
+    >>> from autograph_cli.graph import from_json
+    >>> from_json(to_json(Trace("a.py"))) == Trace("a.py")
+    True
+    """
+    head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
+    head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
+    steps = ",\n".join(_step(step) for step in trace.steps)
+    return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
+
+
+@resting()
+def graph_to_json(graph: Graph) -> str:
+    """Write one graph alone, in the form that it has inside a step of a trace."""
+    return _escaped(f"{{{_graph(graph)}}}\n")
+
+
+def _escaped(text: str) -> str:
+    if text.isascii():
+        return text
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _step(step: Step) -> str:
+    derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
+    double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
+    memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
+    return f'{{"number": {step.number}{derived}{memory}, "graph": {{{_graph(step.graph)}}}{double}}}'
+
+
+def _graph(graph: Graph) -> str:
+    parts = [
+        _rows("nodes", map(write_node, graph.nodes)),
+        _rows("roots", map(_root, graph.roots)),
+        _rows("passes", map(_pass, graph.passes)),
+    ]
+    return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
+
+
+def _rows(name: str, rows: Iterable[str]) -> str:
+    lines = ",\n  ".join(rows)
+    return f'"{name}": [\n  {lines}\n]' if lines else f'"{name}": []'
+
+
+def write_node(node: Node) -> str:
+    """One node as JSON: what has its default is left out."""
+    text = f'{{"id": {node.id}, {_head(node.kind, node.name, node.op)}, "outputs": {_list(map(_output, node.outputs))}'
+    if node.next:
+        text += f', "next": {_edges(node.next)}'
+    if node.args:
+        text += f', "args": {_edges(node.args)}'
+    if node.pass_id is not None:
+        parent = "null" if node.parent is None else node.parent
+        text += f', "order": {node.order}, "parent": {parent}, "pass": {node.pass_id}'
+    if node.source:
+        text += f', "source": {_source(node.source)}'
+    if node.module:
+        text += f', "module": {_quoted(node.module)}'
+    if node.saved:
+        text += f', "saved": {_list(map(_saved, node.saved))}'
+    if node.measured:
+        text += f', "measured": {_measured(node.measured)}'
+    if node.call is not None:
+        text += f', "call": {node.call}'
+    return text + "}"
+
+
+@lru_cache(1 << 12)
+def _head(kind: str, name: str, op: str) -> str:
+    return f'"kind": {_encode(kind)}, "name": {_encode(name)}, "op": {_encode(op)}'
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"[{', '.join(items)}]"
+
+
+def _edges(edges: Iterable[Edge | None]) -> str:
+    return _list(["null" if edge is None else f"[{edge.node}, {edge.nr}]" for edge in edges])
+
+
+def _type(type_: TensorType) -> str:
+    return _quoted(str(type_))
+
+
+def _output(output: Output) -> str:
+    text = f'{{"type": {_type(output.type)}'
+    if output.names:
+        text += f', "names": {_encode(output.names)}'
+    return text + ("}" if output.storage is None else f', "storage": {output.storage}}}')
+
+
+def _measured(measured: Measured) -> str:
+    row = _filled(measured)
+    row.pop("inside", None)
+    for key in ("values", "gradients"):
+        if key in row:
+            row[key] = [None if values is None else _filled(values) for values in row[key]]
+    parts = [f'"{key}": {_encode(value)}' for key, value in row.items()]
+    if measured.inside is not None:
+        inside = measured.inside
+        nodes, roots = _list(map(write_node, inside.nodes)), _list(map(_root, inside.roots))
+        passes = _list(map(_pass, inside.passes))
+        parts.append(f'"inside": {{"nodes": {nodes}, "roots": {roots}, "passes": {passes}}}')
+    return f"{{{', '.join(parts)}}}"
+
+
+def _filled(record: Measured | Values) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    pairs = ((field, getattr(record, field.name)) for field in fields(record))
+    return {field.name: value for field, value in pairs if value != field.default}
+
+
+def _source(source: Source) -> str:
+    return _source_text(source.file, source.line, source.text, source.function)
+
+
+@lru_cache(1 << 14)
+def _source_text(file: str, line: int, text: str, function: str) -> str:
+    row: dict[str, Any] = {"file": file, "line": line}
+    return _encode(row | {key: value for key, value in (("text", text), ("function", function)) if value})
+
+
+def _saved(saved: Saved) -> str:
+    if saved.type is None:
+        return f'{{"name": {_quoted(saved.name)}, "value": {_quoted(saved.value)}}}'
+    storage = "" if saved.storage is None else f', "storage": {saved.storage}'
+    version = f', "version": {saved.version}' if saved.version else ""
+    return f'{{"name": {_quoted(saved.name)}, "type": {_type(saved.type)}, "bytes": {saved.bytes}{storage}{version}}}'
+
+
+def _root(root: Root) -> str:
+    return f'{{"name": {_encode(root.name)}, "node": {root.node}, "nr": {root.nr}}}'
+
+
+def _pass(entry: Pass) -> str:
+    source = f', "source": {_source(entry.source)}' if entry.source else ""
+    return (
+        f'{{"id": {entry.id}, "call": {_encode(entry.call)}, "order": {entry.order}, '
+        f'"create_graph": {_encode(entry.create_graph)}, "roots": {_edges(entry.roots)}{source}, '
+        f'"ran": {_encode(entry.ran)}}}'
+    )
+
+
+def _call(call: ModuleCall) -> str:
+    row: dict[str, Any] = {"id": call.id, "path": call.path, "class": call.cls, "parent": call.parent}
+    if call.turns > 1:
+        row |= {"turn": call.turn, "turns": call.turns}
+    return _encode(row | {"parameters": call.parameters})
