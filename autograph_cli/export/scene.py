@@ -181,8 +181,9 @@ class _Builder:
         notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
-        notes.append(kept_words(self.graph, self.kept) if "saved" in self.labels.shown else "")
+        notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
 
     def _links(self) -> tuple[tuple[str, str], ...]:
