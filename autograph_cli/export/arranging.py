@@ -123,7 +123,8 @@ def arrange(
         if len(chain) > 2:
             widths[chain[len(chain) // 2]] = label_width(wire.label)
     fixed = _fixed(level, web, shapes)
-    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed))
+    ports = {port.item for port in level.ports}
+    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
     left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     title = 0.0
@@ -172,7 +173,7 @@ def _with_title(frame: Frame, passing: Sequence[float], left: float, right: floa
         if end - start >= width:
             return left, right, start
     first, last = gaps[0], gaps[-1]
-    if first[1] - first[0] >= last[1] - last[0]:
+    if first[1] - first[0] > last[1] - last[0] + 1:
         start = first[1] - width
         return min(left, start - 7), right, start
     return left, max(right, last[0] + width + 7), last[0]
