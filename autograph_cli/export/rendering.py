@@ -148,7 +148,7 @@ def render(
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
     `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
-    None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it would have more boxes,
+    None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
     equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
     `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
     (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too.
