@@ -119,16 +119,17 @@ class Scene:
     """The modules, each after the one that it is in."""
 
 
-def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
+def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
-    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`).
+    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
+    far from each other is drawn small at each of them, else it is one box with all its arrows.
     """
-    return _Builder(graph, data, shown).scene(title)
+    return _Builder(graph, data, shown, tags).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL) -> None:
+    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> None:
         self.graph, self.data = graph, data
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
@@ -139,7 +140,7 @@ class _Builder:
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
-        self.repeated = self._repeated()
+        self.repeated = self._repeated() if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
