@@ -78,8 +78,6 @@ ARGUMENTS = {
     "samples/actor_critic.py": ("--rounds", "1"),
 }
 """What makes the run of a script short."""
-ROLLED = ("samples/recurrence.py", "samples/actor_critic.py")
-"""Of which scripts one turn of each loop is shown."""
 FIRST = ("samples/wgan_gp.py",)
 """Of which scripts the first step is shown, not the last."""
 
@@ -98,7 +96,7 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
     for view in views:
-        how = {"title": trace.script, "max_nodes": READABLE, "roll": script in ROLLED}
+        how = {"title": trace.script, "max_nodes": READABLE}
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
 

@@ -228,8 +228,11 @@ class _Finder:
         if one.node == other.node:
             return one.nr == other.nr or there is None or there[0] < pair.start
         here = self.place.get(one.node)
-        if one.nr == other.nr and here and there and there[0] - here[0] == pair.period and here[1] == there[1]:
-            return True
+        if one.nr == other.nr and here and there and here[1] == there[1]:
+            # One turn later, or any turn of a loop that is over.
+            later, before = there[0] - here[0], bool(here[1]) and here[0] < pair.start
+            if later == pair.period or (later == 0 and before):
+                return True
         a, b = nodes[one.node], nodes[other.node]
         if _plain(a, one.nr) != _plain(b, other.nr):
             return False

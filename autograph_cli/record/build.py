@@ -50,6 +50,7 @@ class _Builder:
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
+        self.given = {tape.lies[row.number] for row in self.rows if row.number in tape.lies}
         self.calls = self._calls()
         self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
 
@@ -80,7 +81,7 @@ class _Builder:
             outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions),
+            source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
             measured=None if self.span.found is None else self.span.found.of(row, len(types)),
             module=row.owner or ("" if call is None else call.about.path), call=None if call is None else self.call_ids[call.serial],
         )  # fmt: skip

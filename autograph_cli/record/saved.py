@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,8 @@ Versions = dict[int, list[int]]
 """The versions that are kept of each storage, in order of first use."""
 
 
-def records(kept: Iterable[Kept], versions: Versions) -> tuple[Saved, ...]:
-    """What was noted, as records of the graph.
+def records(kept: Iterable[Kept], versions: Versions, given: Collection[int] = ()) -> tuple[Saved, ...]:
+    """What was noted, as records of the graph; `given` are the storages of leaves and inputs.
 
     Versions are numbered among those of their storage that are kept, so that the turns of a loop are alike.
     """
@@ -54,7 +54,8 @@ def records(kept: Iterable[Kept], versions: Versions) -> tuple[Saved, ...]:
         known = versions.setdefault(storage, [])
         if version not in known:
             known.append(version)
-        found.append(Saved(name, _type(dtype, what), bytes=size, storage=storage, version=known.index(version)))
+        found.append(Saved(name, _type(dtype, what), bytes=size, storage=storage, version=known.index(version),
+                           given=storage in given))  # fmt: skip
     return tuple(found)
 
 

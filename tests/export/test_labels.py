@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import VIEWS, ExportError, render
+from autograph_cli.export.keeping import gathered
 from autograph_cli.export.layered import place
+from autograph_cli.export.modules import framed
 from autograph_cli.export.placed import bars, links, written
 from autograph_cli.export.scene import Arrow, Box, Scene, build
 from autograph_cli.export.style import Style, is_bars, text_width
@@ -19,6 +21,7 @@ from autograph_cli.graph import (
     Graph,
     GraphError,
     Measured,
+    ModuleCall,
     Node,
     Output,
     Root,
@@ -149,7 +152,7 @@ def test_what_was_not_recorded_is_no_picture(traces: dict[str, Trace]) -> None:
 
 
 def keeping() -> Graph:
-    kept = (Saved("_saved_self", TYPE, bytes=12, storage=0), Saved("_saved_other", TYPE, bytes=12, storage=1))
+    kept = (Saved("_saved_self", TYPE, bytes=12, storage=0, given=True), Saved("_saved_other", TYPE, bytes=12, storage=1))
     return Graph(
         (
             Node(0, "leaf", "AccumulateGrad", "", (Output(TYPE, ("w",), 0),)),
@@ -215,3 +218,27 @@ def test_a_scene_with_facts_can_be_rolled_and_folded(traces: dict[str, Trace]) -
 def test_an_empty_view_is_told() -> None:
     with pytest.raises(ExportError, match="nothing to draw"):
         render(Graph(), shown=("saved",))
+
+
+def test_what_the_turns_of_a_loop_keep_alike_is_one_box() -> None:
+    boxes = (
+        Box("n0", "operation", "mul"),
+        *(Box(f"s{n}", "saved", f"saved %{n}", "float32[3], 12 B", ("result of mul",)) for n in range(3)),
+        Box("s3", "saved", "saved x", "float32[3], 12 B", ("input",)),
+    )
+    arrows = tuple(Arrow("n0", f"s{n}", "self", keeps=True) for n in range(4))
+    scene = gathered(Scene("", boxes, arrows))
+    assert [(box.id, box.subtitle) for box in scene.boxes[1:]] == [
+        ("s0", "× 3 · float32[3], 12 B"), ("s3", "float32[3], 12 B"),
+    ]  # fmt: skip
+    assert [arrow.head for arrow in scene.arrows] == ["s0", "s3"]
+    assert scene.boxes[1].tooltip.endswith("× 3: %0, %1, %2")
+
+
+def test_what_a_module_keeps_stands_in_its_frame() -> None:
+    graph = keeping()
+    calls = (ModuleCall(0, "net", "Net"), ModuleCall(1, "net.fc", "Linear", 0))
+    nodes = (graph[0], replace(graph[1], module="net.fc", call=1), replace(graph[2], module="net", call=0))
+    scene = framed(build(replace(graph, nodes=nodes, calls=calls), "", data=False, shown=("saved",)),
+                   replace(graph, nodes=nodes, calls=calls))  # fmt: skip
+    assert {box.id: box.frame for box in scene.boxes if box.style == "saved"} == {"s0": "m0", "s1": "m0"}

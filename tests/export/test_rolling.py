@@ -191,3 +191,8 @@ def test_pictures_roll_by_themselves_where_that_makes_them_much_smaller(step: St
     few = run(tmp_path, "x = torch.ones(2, requires_grad=True)\n(x * x * x * x).sum().backward()\n")
     assert [shown(step), shown(step, max_nodes=200), shown(step, max_nodes=200, roll=False)] == [False, True, False]
     assert [shown(few, max_nodes=200), shown(few, roll=True)] == [False, True]
+
+
+def test_a_leaf_with_far_users_is_one_box_on_request(step: Step) -> None:
+    tagged, whole = (render(step, "forward", roll=False, tags=tags).decode() for tags in (True, False))
+    assert [tagged.count("ellipse"), whole.count("ellipse")] == [2 * 9 + 1, 2 + 1]  # of w and u, and the legend's

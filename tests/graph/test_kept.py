@@ -5,12 +5,13 @@ from __future__ import annotations
 from autograph_cli.graph import Edge, Graph, Node, Output, Saved, TensorType
 from autograph_cli.graph.kept import kept_lines, kept_tensors, kept_words, origin_words, retained, total_bytes
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.views import take
 
 TYPE = TensorType("float32", (3,))
 
 
-def saved(name: str, storage: int | None, version: int = 0, size: int = 12) -> Saved:
-    return Saved(f"_saved_{name}", TYPE, bytes=size, storage=storage, version=version)
+def saved(name: str, storage: int | None, version: int = 0) -> Saved:
+    return Saved(f"_saved_{name}", TYPE, bytes=12, storage=storage, version=version, given=storage == 0)
 
 
 def operation(number: int, *kept: Saved, storage: int | None = None, names: tuple[str, ...] = ()) -> Node:
@@ -39,9 +40,9 @@ def test_versions_of_one_storage_are_the_same_memory() -> None:
 
 def test_only_results_live_on_for_retain_graph() -> None:
     kept = kept_tensors(GRAPH)
-    assert [each.origin for each in retained(GRAPH, kept)] == [Edge(1), None]
-    assert kept_words(GRAPH, kept) == "saved: 36 B in 4 tensors, of which retain_graph=True would keep 24 B (results)"
-    assert kept_words(GRAPH, []) == "saved: nothing"
+    assert [each.origin for each in retained(kept)] == [Edge(1), None]
+    assert kept_words(kept) == "saved: 36 B in 4 tensors, of which retain_graph=True would keep 24 B (results)"
+    assert kept_words([]) == "saved: nothing"
 
 
 def test_it_is_told_what_is_kept() -> None:
@@ -50,6 +51,12 @@ def test_it_is_told_what_is_kept() -> None:
     assert kept_lines(GRAPH, output_names(GRAPH))[1] == (
         "y: float32[3] (12 bytes), result of mul; kept by y as other, %2 as self"
     )
+
+
+def test_leaves_that_a_view_does_not_have_are_no_results() -> None:
+    kept = kept_tensors(take(GRAPH, [1, 2, 3], ()))
+    assert [each.given for each in kept] == [True, False, False, True]
+    assert origin_words(GRAPH, kept[0]) == "leaf or input"
 
 
 def test_the_text_lists_what_is_kept_on_request() -> None:
