@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -14,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from autograph_cli import export  # noqa: E402
 from autograph_cli.cli.render import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Trace  # noqa: E402
+from autograph_cli.graph.facts import parse_shown  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -26,11 +28,26 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "tests/programs/02_logits_loss.py": EVERY,
     "tests/programs/12_sinh_function.py": EVERY,
     "tests/programs/13_sinh_wrong.py": EVERY,
+    "tests/programs/17_lenet.py": ("forward",),
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts the pages show."""
-PARTS = {"tests/programs/22_higher_order.py": ("slice", "double-backward", Slice(start=("w2",), end=("penalty",)))}
-"""Of which scripts a part is shown as well: the picture's name, the view, the part."""
+MORE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "tests/programs/17_lenet.py": ("closed", "forward", {"depth": 1}),
+    "tests/programs/22_higher_order.py": ("slice", "double-backward", {"part": Slice(start=("w2",), end=("penalty",))}),
+}
+"""Which scripts are shown in another way as well: the picture's name, the view, the options."""
+SHOWN: dict[str, dict[str, tuple[str, str, str | None]]] = {
+    "samples/first.py": {
+        "values": ("forward", "values", None),
+        "gradients": ("backward", "gradients,bytes", None),
+        "saved": ("forward", "saved", None),
+        "inside": ("backward", "values", "PowBackward0"),
+        "links": ("double-backward", "links", None),
+    },
+    "tests/programs/12_sinh_function.py": {"formula": ("forward", "line,formula", None)},
+}
+"""Of which scripts facts are shown as well: the picture's name, the view, what `--show` says, the node to open."""
 GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "tests/programs/16_linear_model.py": ("A linear model", ("forward", "backward")),
     "tests/programs/17_lenet.py": ("LeNet", ("forward", "backward")),
@@ -61,16 +78,15 @@ ARGUMENTS = {
     "samples/actor_critic.py": ("--rounds", "1"),
 }
 """What makes the run of a script short."""
-ROLLED = ("samples/recurrence.py", "samples/actor_critic.py")
-"""Of which scripts one turn of each loop is shown."""
 FIRST = ("samples/wgan_gp.py",)
 """Of which scripts the first step is shown, not the last."""
 
 
-def record(script: str) -> Trace:
-    """Run a script of this repository, its output unseen, and return its trace."""
+def record(script: str, beside: tuple[str, ...] = ()) -> Trace:
+    """Run a script of this repository, its output unseen, and return its trace, with this recorded beside the graph."""
+    target = runner.Target.of(str(ROOT / script), ARGUMENTS.get(script, ()))
     with contextlib.redirect_stdout(io.StringIO()):
-        result, trace = runner.record(runner.Target.of(str(ROOT / script), ARGUMENTS.get(script, ())))
+        result, trace = runner.record(target, record=beside)
     if result.exit_code:
         raise SystemExit(f"{script}: {result.failure}")
     return trace
@@ -80,17 +96,22 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
     for view in views:
-        how = {"title": trace.script, "max_nodes": READABLE, "roll": script in ROLLED}
+        how = {"title": trace.script, "max_nodes": READABLE}
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
 
 def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     """The pictures of a script that the pages show."""
     yield from draw(script, PICTURES[script])
-    if script in PARTS:
-        word, view, part = PARTS[script]
+    if script in MORE:
+        word, view, how = MORE[script]
         trace = record(script)
-        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, part=part, title=trace.script)
+        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, title=trace.script, **how)
+    if script in SHOWN:
+        trace = record(script, ("values", "formula", "inside"))
+        for word, (view, facts, node) in SHOWN[script].items():
+            how = {"shown": parse_shown(facts), "inside": node, "title": trace.script}
+            yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
 
 
 def gallery(script: str) -> Iterator[tuple[str, bytes]]:

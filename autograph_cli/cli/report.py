@@ -77,7 +77,7 @@ def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
         return lines
     parts = (
         ("parameters", step.memory.parameters), ("gradients", step.memory.gradients),
-        ("optimizer state", step.memory.optimizer), ("saved activations", total_bytes(retained(step.graph, kept))),
+        ("optimizer state", step.memory.optimizer), ("saved activations", total_bytes(retained(kept))),
     )  # fmt: skip
     return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts))]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan
+from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.coordinates import across
 from autograph_cli.export.ordering import Web, weave
 from autograph_cli.export.placed import HEAD, Line, Place
@@ -53,12 +53,34 @@ class Arranged:
 
 
 def order(plan: Plan) -> None:
-    """Order the rows of all levels; ports stand as what lies on the other side of them."""
-    root = plan.levels[0]
-    root.web = weave(root.count, _edges(root), root.row)
+    """Order the rows of all levels.
+
+    First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
+    of what lies on the other side of them.
+    """
+    for level in reversed(plan.levels):
+        _weave(plan, level, {})
     for level, around in plan.walk():
-        fixed = _ports_in_order(plan, level, around) if level.ports else {}
-        level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=plan.scene.data)
+        if level.ports:
+            _weave(plan, level, _ports_in_order(plan, level, around))
+
+
+def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
+    ends = {}
+    for number, wire in enumerate(level.wires):
+        for port, item, other in ((wire.tail_port, wire.tail, wire.head), (wire.head_port, wire.head, wire.tail)):
+            if port is not None:
+                ends[number, int(level.row[item] > level.row[other])] = _part(plan.level(port.frame), port)
+    below = plan.scene.data and level.frame >= 0
+    level.web = weave(len(level.row), _edges(level), level.row, fixed, from_below=below, ends=ends)
+
+
+def _part(level: Level, port: Port) -> float:
+    """Where on its side a port stands among the others, from -0.5 to 0.5."""
+    if level.web is None:
+        return 0.0
+    row = level.web.rows[level.row[port.item]]
+    return (row.index(port.item) + 1) / (len(row) + 1) - 0.5
 
 
 def _edges(level: Level) -> list[tuple[int, int]]:
@@ -101,7 +123,8 @@ def arrange(
         if len(chain) > 2:
             widths[chain[len(chain) // 2]] = label_width(wire.label)
     fixed = _fixed(level, web, shapes)
-    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed))
+    ports = {port.item for port in level.ports}
+    x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
     left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     title = 0.0
@@ -150,7 +173,7 @@ def _with_title(frame: Frame, passing: Sequence[float], left: float, right: floa
         if end - start >= width:
             return left, right, start
     first, last = gaps[0], gaps[-1]
-    if first[1] - first[0] >= last[1] - last[0]:
+    if first[1] - first[0] > last[1] - last[0] + 1:
         start = first[1] - width
         return min(left, start - 7), right, start
     return left, max(right, last[0] + width + 7), last[0]

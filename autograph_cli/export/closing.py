@@ -51,10 +51,13 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     top = {frame.id: _ancestor(frame.id, deep, depth, known) for frame in scene.frames if deep[frame.id] >= depth}
     if not top:
         return scene
-    scene = _without_strangers(scene, graph, {frame: known[its].parent for frame, its in top.items()})
+    scene = _without_strangers(scene, graph, {frame: known[its] for frame, its in top.items()})
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
     closing = _Closing(scene, graph, arrows)
+    members: dict[str, list[str]] = {}
+    for key, its in into.items():
+        members.setdefault(its, []).append(key)
     boxes, met = [], set()
     for box in scene.boxes:
         frame = into.get(box.id)
@@ -62,7 +65,7 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
             boxes.append(box)
         elif frame not in met:
             met.add(frame)
-            boxes.append(closing.box(known[frame], [key for key, its in into.items() if its == frame]))
+            boxes.append(closing.box(known[frame], members[frame]))
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
@@ -72,17 +75,17 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     )  # fmt: skip
 
 
-def _without_strangers(scene: Scene, graph: Graph, outside: dict[str, str]) -> Scene:
-    """The scene with tensors from outside of all modules drawn outside of these frames, each once beside a frame."""
+def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> Scene:
+    """The scene with tensors from outside of all modules beside the closed frames that they are used in, each once."""
     boxes, into = [], {}
     first: dict[tuple[str, str, str], str] = {}
     for box in scene.boxes:
-        if box.frame in outside and is_foreign(box, graph, scene.data):
-            same = first.setdefault((outside[box.frame], box.title, box.tooltip), box.id)
+        if box.frame in closed and is_foreign(box, graph, scene.data):
+            same = first.setdefault((closed[box.frame].id, box.title, box.tooltip), box.id)
             into[box.id] = same
             if same != box.id:
                 continue
-            box = replace(box, frame=outside[box.frame])
+            box = replace(box, frame=closed[box.frame].parent)
         boxes.append(box)
     arrows = tuple(
         replace(arrow, tail=into.get(arrow.tail, arrow.tail), head=into.get(arrow.head, arrow.head))
@@ -121,7 +124,7 @@ class _Closing:
         self.graph = graph
         self.leading: dict[str, list[Arrow]] = {}
         self.leaving: dict[str, list[Arrow]] = {}
-        for arrow in arrows:
+        for arrow in (arrow for arrow in arrows if not arrow.keeps):
             self.leading.setdefault(arrow.head, []).append(arrow)
             self.leaving.setdefault(arrow.tail, []).append(arrow)
         self.counts: dict[int, Counter[int]] = {}

@@ -67,7 +67,7 @@ def to_dot(
     _stack(dot, scene)
     banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
-        look = _line_look(arrow.label if labels else "", arrow.back, arrow.keeps, arrow.dashed, banded)
+        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
         dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
     drawn = {box.id for box in scene.boxes}
@@ -77,7 +77,7 @@ def to_dot(
 
 
 @lru_cache(1 << 12)
-def _line_look(label: str, back: bool, keeps: bool, dashed: bool, banded: bool) -> str:
+def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool) -> str:
     """How an arrow looks, each attribute with a space before it."""
     attributes = {"label": label_of(f" {label} ")} if label else {}
     if back:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import FACTS, USUAL, bytes_text, facts_of
+from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
 from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
@@ -35,7 +35,7 @@ class Labels:
         self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
     ) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
-        self.facts = self.shown.intersection(FACTS) - {"saved"}
+        self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -63,7 +63,7 @@ class Labels:
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.facts)) if self.facts else ()
+        return tuple(facts_of(node, self.asked)) if self.asked else ()
 
     def kept(self, kept: Kept) -> Label:
         """The label of something that nodes keep."""
@@ -99,6 +99,8 @@ class Labels:
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
         lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        if node.measured is not None:
+            lines += facts_of(node, RECORDED)
         text = "\n".join(lines)
         if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
             return text

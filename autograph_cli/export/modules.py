@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.scene import Box, Frame, Scene
-from autograph_cli.graph import Graph, ModuleCall
+from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.nesting import Nesting
 
@@ -47,21 +47,26 @@ class _Framing:
         call = self.home[box.id]
         if call is None:
             return box
-        title = box.title
-        if box.style in ("leaf", "input", "result"):
-            title = next((title[len(path) + 1 :] for path in self._paths(call) if title.startswith(f"{path}.")), title)
+        title = self._short(box, call) if box.style in ("leaf", "input", "result") else box.title
         return replace(box, title=title, frame=frame_id(call, box.band))
+
+    def _short(self, box: Box, call: int) -> str:
+        """A name without what the frames around it say: the path of their modules, by whichever variable."""
+        for path in map(self._path, self.nesting.around(call)):
+            if box.title.startswith(f"{path}."):
+                return box.title[len(path) + 1 :]
+        shown = shown_by(box, self.graph, self.scene.data)
+        own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
+        return box.title.rpartition(".")[2] if own else box.title
 
     def frames(self) -> Iterator[Frame]:
         for call, band in sorted(self.seen):
             record = self.graph.calls[call]
             parent = "" if record.parent is None else frame_id(record.parent, band)
             times = self.times.get((call, band), 1)
-            title = title_of(self.graph, record, times, self.turn.get(call, 0))
+            around = 1 if record.parent is None else self.times.get((record.parent, band), 1)
+            title = title_of(self.graph, record, times if times != around else 1, self.turn.get(call, 0))
             yield Frame(frame_id(call, band), title, parent, band, tooltip_of(record), call, times)
-
-    def _paths(self, call: int) -> Iterator[str]:
-        return map(self._path, self.nesting.around(call))
 
     def _homes(self) -> dict[str, int | None]:
         """The call that each box stands in; a result outside of the module that made it, if it is not used there."""
@@ -78,7 +83,15 @@ class _Framing:
                 home[box.id] = nodes[number].call
             elif kind == "n":
                 home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
-        return home | self._homes_of_results(home)
+        return home | self._homes_of_results(home) | self._homes_of_kept(home)
+
+    def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What nodes keep stands in the innermost call that all of these are in."""
+        keepers: dict[str, list[int | None]] = {}
+        for arrow in self.scene.arrows:
+            if arrow.keeps:
+                keepers.setdefault(arrow.head, []).append(home[arrow.tail])
+        return {box: self.nesting.common(calls) for box, calls in keepers.items()}
 
     def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
         """What bears a name of the module, such as the gradient of its weight, stands in it."""
@@ -146,14 +159,22 @@ def _key(box: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
+def shown_by(box: Box, graph: Graph, data: bool) -> Node | None:
+    """The node that a box shows, if only for one of its users."""
+    match = _KEY.fullmatch(box.id)
+    if not match or match[1] == "r":
+        return None
+    node = graph.nodes[int(match[2])]
+    if match[1] == "t":
+        edge = (node.args if data else node.next)[int(match[3])]
+        return None if edge is None else graph.nodes[edge.node]
+    return node
+
+
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
     """Whether a box is one use of a tensor that comes from outside of all modules."""
-    match = _KEY.fullmatch(box.id)
-    if not match or match[1] != "t":
-        return False
-    user = graph.nodes[int(match[2])]
-    edge = (user.args if data else user.next)[int(match[3])]
-    return edge is not None and graph.nodes[edge.node].call is None and not graph.nodes[edge.node].module
+    shown = shown_by(box, graph, data) if box.id.startswith("t") else None
+    return shown is not None and shown.call is None and not shown.module
 
 
 def title_of(graph: Graph, call: ModuleCall, times: int = 1, turn: int = 0) -> str:

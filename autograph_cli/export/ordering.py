@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,11 @@ SMALL, LARGE = 2_000, 20_000
 """Points up to which many sweeps, and some, are worth their time."""
 POINTS_PER_BOX = 30
 """Points of long edges that one box may cost on average; beyond, the longest edges lead straight across."""
+
+
+Ends = Mapping[tuple[int, int], float]
+Fine = Mapping[tuple[int, int], float]
+"""By (point, neighbour): where on the neighbour the point's edge ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +33,11 @@ class Web:
 
 def weave(
     count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[int, list[int]] | None = None, *,
-    from_below: bool = False,
+    from_below: bool = False, ends: Ends | None = None,
 ) -> Web:  # fmt: skip
     """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
 
+    `ends`: where edges, by number, end on their upper (0) or lower (1) box if that is told, from -0.5 to 0.5.
     The first order follows the edges from the top, or `from_below`; where edges still cross, and the graph is not
     big, the other way is tried too.
     """
@@ -60,7 +66,7 @@ def weave(
         web = Web(_first_order(rows, above, below, turned), chains, rows, above, below)
         for number, order in (fixed or {}).items():
             web.rows[number][:] = order
-        crossings = _uncross(web, fixed or {})
+        crossings = _uncross(web, fixed or {}, _fine(web, ends))
         if best is None or crossings < fewest:
             best, fewest = web, crossings
         if not fewest or len(rows) > SMALL:
@@ -98,7 +104,18 @@ def _first_order(
     return rows
 
 
-def _uncross(web: Web, fixed: Container[int]) -> int:
+def _fine(web: Web, ends: Ends | None) -> Fine | None:
+    if not ends:
+        return None
+    found: dict[tuple[int, int], list[float]] = {}
+    for (number, side), part in ends.items():
+        chain = web.chains[number]
+        seen, by = (chain[-1], chain[-2]) if side else (chain[0], chain[1])
+        found.setdefault((by, seen), []).append(part)
+    return {pair: sum(parts) / len(parts) for pair, parts in found.items()}
+
+
+def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
     """Sort rows by the middle of their neighbours, down and up in turn, and keep the best order that was met.
 
     Returns how many edges cross.
@@ -109,19 +126,19 @@ def _uncross(web: Web, fixed: Container[int]) -> int:
     place = [0] * size
     for points in web.rows:
         _number(points, place)
-    best, fewest, since = [list(points) for points in web.rows], _crossings(web, place), 0
+    best, fewest, since = [list(points) for points in web.rows], _crossings(web, place, fine), 0
     for sweep in range(sweeps):
         if fewest == 0 or since > 6:
             break
         down = sweep % 2 == 0
         near = web.above if down else web.below
         for points in free if down else reversed(free):
-            wanted = {number: _median([place[other] for other in near[number]]) for number in points}
+            wanted = {number: _median(_seen(number, near[number], place, fine)) for number in points}
             _sort_some(points, wanted)
             _number(points, place)
         if size <= SMALL:
-            _swap(web, place, free)
-        crossings = _crossings(web, place)
+            _swap(web, place, free, fine, even=sweep % 4 > 1)
+        crossings = _crossings(web, place, fine)
         since += 1
         if crossings < fewest:
             best, fewest, since = [list(points) for points in web.rows], crossings, 0
@@ -134,7 +151,14 @@ def _number(points: list[int], place: list[int]) -> None:
         place[point] = number
 
 
-def _median(values: list[int]) -> float | None:
+def _seen(point: int, near: Iterable[int], place: Sequence[int], fine: Fine | None) -> list[float]:
+    """Where a point sees its neighbours."""
+    if fine is None:
+        return [place[other] for other in near]
+    return [place[other] + fine.get((point, other), 0.0) for other in near]
+
+
+def _median(values: list[float]) -> float | None:
     if not values:
         return None
     values.sort()
@@ -155,16 +179,19 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
     points[:] = [point if wanted[point] is None else next(following) for point in points]
 
 
-def _swap(web: Web, place: list[int], free: Sequence[list[int]]) -> None:
-    """Swap neighbours as long as that saves crossings."""
-    for _ in range(4):
+def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | None, *, even: bool) -> None:
+    """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
+    for turn in range(4):
+        least = 0 if even and turn == 0 else 1
         swapped = False
         for points in free:
             for left in range(len(points) - 1):
                 a, b = points[left], points[left + 1]
-                saved = sum(_pairs(near[a], near[b], place) - _pairs(near[b], near[a], place)
-                            for near in (web.above, web.below))  # fmt: skip
-                if saved > 0:
+                saved = 0
+                for near in (web.above, web.below):
+                    its, others = _seen(a, near[a], place, fine), _seen(b, near[b], place, fine)
+                    saved += _pairs(its, others) - _pairs(others, its)
+                if saved >= least and (saved or web.above[a] or web.below[a]):
                     points[left], points[left + 1] = b, a
                     place[a], place[b] = left + 1, left
                     swapped = True
@@ -172,17 +199,30 @@ def _swap(web: Web, place: list[int], free: Sequence[list[int]]) -> None:
             return
 
 
-def _pairs(left: list[int], right: list[int], place: list[int]) -> int:
+def _pairs(left: list[float], right: list[float]) -> int:
     """Crossings between the edges of two neighbours that stand in this order."""
-    return sum(place[a] > place[b] for a in left for b in right)
+    return sum(a > b for a in left for b in right)
 
 
-def _crossings(web: Web, place: list[int]) -> int:
+def _crossings(web: Web, place: list[int], fine: Fine | None) -> int:
     total = 0
+    if fine is not None:
+        return sum(_crossings_below(web, points, place, fine) for points in web.rows)
     for points in web.rows:
         ends = [sorted(place[other] for other in web.below[point]) for point in points]
         total += _inversions([end for row in ends for end in row])
     return total
+
+
+def _crossings_below(web: Web, points: Sequence[int], place: Sequence[int], fine: Fine) -> int:
+    """Crossings below a row, those between edges that have their own places on one box included."""
+    lines = sorted(
+        (place[point] + fine.get((other, point), 0.0), place[other] + fine.get((point, other), 0.0))
+        for point in points
+        for other in web.below[point]
+    )
+    rank = {end: number for number, end in enumerate(sorted({end for _, end in lines}))}
+    return _inversions([rank[end] for _, end in lines])
 
 
 def _inversions(values: list[int]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import (
+    Ground,
     Line,
     Place,
     Placed,
@@ -14,7 +15,6 @@ from autograph_cli.export.placed import (
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     links,
     outline,
@@ -49,7 +49,7 @@ _HELVETICA = (
     611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222,
     500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 )  # fmt: skip
-_OTHER = {"·": 278, "…": 1000, "\xa0": 278}
+_OTHER = {"·": 278, "…": 1000, "\xa0": 278, "×": 584}
 # Letters that only the font Symbol has: their code there, and their width.
 _SYMBOL = {
     "∂": (0xB6, 494), "α": (0x61, 631), "β": (0x62, 549), "γ": (0x67, 411), "δ": (0x64, 494), "ε": (0x65, 439),
@@ -58,6 +58,7 @@ _SYMBOL = {
     "σ": (0x73, 603), "τ": (0x74, 439), "υ": (0x75, 576), "φ": (0x66, 521), "χ": (0x63, 549), "ψ": (0x79, 686),
     "ω": (0x77, 686), "Γ": (0x47, 603), "Δ": (0x44, 612), "Θ": (0x51, 741), "Λ": (0x4C, 686), "Ξ": (0x58, 645),
     "Π": (0x50, 768), "Σ": (0x53, 592), "Φ": (0x46, 763), "Ψ": (0x59, 795), "Ω": (0x57, 768), "∇": (0xD1, 713),
+    "→": (0xAE, 987), "↓": (0xAF, 603),
 }  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def to_pdf(placed: Placed) -> bytes:
 
 
 def _draw(page: _Page, placed: Placed) -> None:
-    scene = placed.scene
+    scene, under = placed.scene, Ground(placed)
     if scene.title:
         page.words(scene.title, placed.title, TITLE, INK)
     for lane in placed.lanes:
@@ -93,7 +94,7 @@ def _draw(page: _Page, placed: Placed) -> None:
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         if arrow.label and line.label:
             (x, y), width = line.label, label_width(arrow.label)
-            page.ground(ground(placed, line.label), Place(x, y, width, EDGE))
+            page.ground(under.at(line.label), Place(x, y, width, EDGE))
             page.words(arrow.label, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
     for lane in placed.lanes:
         (x, y), width = lane.title, text_width(lane.band.title) * BAND

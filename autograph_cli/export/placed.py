@@ -196,12 +196,26 @@ def fill_of(lane: Lane) -> str:
     return BANDS[lane.band.order % len(BANDS)][0]
 
 
-def ground(placed: Placed, point: Point) -> str:
-    """The colour that lies under this point."""
-    x, y = point
-    paper = next((fill_of(lane) for lane in placed.lanes if lane.top < y < lane.bottom), PAPER)
-    its = [plate for plate in placed.plates if plate.left < x < plate.right and plate.top < y < plate.bottom]
-    return shaded(paper, 1 + max(plate.depth for plate in its)) if its else paper
+class Ground:
+    """What lies under the labels of a placed scene."""
+
+    STRIP = 200.0
+    """The height of the strips in which frames are looked for."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.lanes = placed.lanes
+        self.strips: dict[int, list[Plate]] = {}
+        for plate in placed.plates:
+            for strip in range(int(plate.top // self.STRIP), int(plate.bottom // self.STRIP) + 1):
+                self.strips.setdefault(strip, []).append(plate)
+
+    def at(self, point: Point) -> str:
+        """The colour under this point."""
+        x, y = point
+        paper = next((fill_of(lane) for lane in self.lanes if lane.top < y < lane.bottom), PAPER)
+        near = self.strips.get(int(y // self.STRIP), ())
+        depths = [plate.depth for plate in near if plate.left < x < plate.right and plate.top < y < plate.bottom]
+        return shaded(paper, 1 + max(depths)) if depths else paper
 
 
 def plate_fill(placed: Placed, plate: Plate) -> str:

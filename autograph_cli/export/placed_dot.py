@@ -8,6 +8,7 @@ from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.dot import label_of, node_statement, statement
 from autograph_cli.export.pdf import helvetica_width
 from autograph_cli.export.placed import (
+    Ground,
     Line,
     Place,
     Placed,
@@ -15,7 +16,6 @@ from autograph_cli.export.placed import (
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     links,
     plate_fill,
@@ -75,7 +75,7 @@ class _Writer:
             self.dot.subgraph(part)
 
     def graph(self) -> None:
-        placed = self.placed
+        placed, under = self.placed, Ground(self.placed)
         for box, place in zip(placed.scene.boxes, placed.places, strict=True):
             middle = self.at((place.x, place.y))
             if len(box.below) < 2:
@@ -88,7 +88,7 @@ class _Writer:
                 attributes["style"] = "dotted" if arrow.back else "dashed"
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
-                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=ground(placed, line.label))
+                self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=under.at(line.label))
 
         for (derivative, of), start, curve in links(placed):
             thin = {"pos": " ".join(map(self.at, (start, *curve))), "dir": "none", "color": LINK, "penwidth": "0.6"}

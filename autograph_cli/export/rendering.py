@@ -19,7 +19,7 @@ from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
-from autograph_cli.export.rolling import roll
+from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
@@ -42,6 +42,7 @@ class Job:
     roll: bool | None = None
     shown: Collection[str] = USUAL
     depth: int | None = None
+    tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
 
@@ -49,13 +50,14 @@ class Job:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown)
+        scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
-        many = limit is not None and len(scene.boxes) > limit
-        if many if self.roll is None else self.roll:
+        if self.roll:
             scene = roll(scene, self.graph)
+        elif self.roll is None and limit is not None:
+            scene = rolled_if_smaller(scene, self.graph)
         scene = framed(scene, self.graph)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
@@ -145,16 +147,18 @@ def render(
     title: str = "",
     shown: Collection[str] = USUAL,
     depth: int | None = None,
+    tags: bool = True,
     inside: str | None = None,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
     `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
     `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
-    None. A picture of more than `max_nodes` boxes has its loops rolled and, as far as that is not enough, equal modules
-    in a row drawn once, modules closed from the inside out, and chains folded; `roll` says whether to roll loops in any
-    case, or never. `shown` are the facts that stand on the nodes (`graph.facts.WORDS`). With `inside`,
-    not the view is drawn, but what the backward of this node of it ran.
+    None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
+    equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
+    `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
+    (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too. With `inside`, not the
+    view is drawn, but what the backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -178,7 +182,7 @@ def render(
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, inside is not None))
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

@@ -2,80 +2,143 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
+from autograph_cli.export.keeping import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.graph import Graph
 from autograph_cli.graph.turns import Seat, find_turns
 
+SMALLER, FEWER = 0.75, 8
+"""A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
+_NUMBER = re.compile(r"\d+")
+
 
 def roll(scene: Scene, graph: Graph) -> Scene:
-    """The scene of this graph with one turn of each loop; arrows into the next turn are dotted and lead back."""
+    """The scene of this graph with one turn of each loop; arrows into the next turn are dotted and lead back.
+
+    Of sizes that change from turn to turn, the least and the greatest are told.
+    """
     seats = {f"n{number}": seat for number, seat in find_turns(graph).items()}
     if not seats:
         return scene
-    first = {(seat.loop, seat.offset): key for key, seat in reversed(seats.items()) if seat.turn == 0}
-    into = {key: first[seat.loop, seat.offset] for key, seat in seats.items() if seat.turn}
-    into |= _fed(scene, seats, into)
-    boxes = tuple(_turned(box, seats.get(box.id)) for box in scene.boxes if box.id not in into)
-    arrows, itself = _arrows(scene, seats, into)
-    boxes = tuple(_own(box) if box.id in itself else box for box in boxes)
-    notes = [*scene.notes, "× n: one of n turns of a loop"]
-    notes += ["dotted: from turn to turn"] if any(arrow.back for arrow in arrows) else []
-    return replace(scene, boxes=boxes, arrows=arrows, notes=tuple(notes))
+    first = {seat.path: key for key, seat in seats.items() if not any(seat.turn)}
+    into = {key: first[seat.path] for key, seat in seats.items() if any(seat.turn)}
+    into |= _fed(scene, graph, seats, into)
+    last = {key: its for its, key in into.items()}
+    box_of = {box.id: box for box in scene.boxes}
+    arrows, itself, ranges = _arrows(scene, seats, into)
+    boxes = tuple(
+        _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
+        for box in scene.boxes if box.id not in into
+    )  # fmt: skip
+    return gathered(replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows, ranges))))
 
 
-def _fed(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
+def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
+    """The scene with its loops rolled, if that makes it much smaller."""
+    rolled = roll(scene, graph)
+    many, left = len(scene.boxes), len(rolled.boxes)
+    return rolled if left <= SMALLER * many and many - left >= FEWER else scene
+
+
+def _notes(boxes: Collection[Box], arrows: Collection[Arrow], ranges: bool) -> list[str]:
+    notes = ["× n: one of n turns of a loop"]
+    if any(box.subtitle.count("×") > 1 for box in boxes):
+        notes.append("× n × m: a loop of m turns in each turn of one of n")
+    if any(arrow.back for arrow in arrows):
+        notes.append("dotted: from turn to turn")
+    return [*notes, "a…b: changes from turn to turn"] if ranges else notes
+
+
+def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
     """Leaves and inputs that one turn alone uses, and the one that the first turn has in their place."""
-    kinds = {box.id: box for box in scene.boxes}
+    drawn = {box.id: box for box in scene.boxes if box.style in ("leaf", "input")}
     ends: dict[str, list[tuple[str, int]]] = {}
-    counts: dict[str, int] = {}
-    for arrow in scene.arrows:
-        for own, user in ((arrow.tail, arrow.head), (arrow.head, arrow.tail)):
-            if kinds[own].style in ("leaf", "input"):
-                # The place among the user's leaves and inputs, for turns are alike in that too.
-                ends.setdefault(own, []).append((user, counts.get(user, 0)))
-                counts[user] = counts.get(user, 0) + 1
-    drawn = {
-        (user, place): own for own, its in ends.items() for user, place in its if user in seats and user not in into
-    }
+    of: dict[tuple[str, int], str] = {}
+    for node in graph:
+        for place, edge in enumerate(node.args if scene.data else node.next):
+            if edge is not None:
+                tag = f"t{node.id}_{place}"
+                own = tag if tag in drawn else f"n{edge.node}"
+                if own in drawn:
+                    ends.setdefault(own, []).append((f"n{node.id}", place))
+                    of[f"n{node.id}", place] = own
     fed = {}
     for own, its in ends.items():
-        (user, place), *more = its
-        if not more and user in into:
-            same = drawn.get((into[user], place))
-            if same and kinds[same].style == kinds[own].style:
-                fed[own] = same
+        if not all(user in into for user, _ in its) or len({seats[user].turn for user, _ in its}) > 1:
+            continue
+        same = {of.get((into[user], place)) for user, place in its}
+        (other,) = same if len(same) == 1 else (None,)
+        if other and drawn[other].style == drawn[own].style:
+            fed[own] = other
     return fed
 
 
-def _turned(box: Box, seat: Seat | None) -> Box:
+def _past_results(scene: Scene, into: dict[str, str]) -> list[Arrow]:
+    """The arrows; of those from a result into a later turn, each comes from what made the result."""
+    results = {box.id for box in scene.boxes if box.style == "result"}
+    made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    return [
+        replace(arrow, tail=made[arrow.tail]) if arrow.tail in made and arrow.head in into else arrow
+        for arrow in scene.arrows
+    ]
+
+
+def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
+    """The box of the first turn, with the number of turns on it; names stand where the last turn has them."""
     if seat is None:
-        return box
-    times = f"× {seat.turns:,}"
-    subtitle = f"{times} · {box.subtitle}" if box.subtitle else times
-    return replace(box, subtitle=subtitle, tooltip=f"{box.tooltip}\nthe first of {seat.turns:,} turns of a loop")
+        return replace(box, title=last.title) if last and box.title[0] == "%" else box
+    counts = [f"{low:,}" if low == high else f"{low:,}…{high:,}" for low, high in seat.turns if high > 1]
+    times = "↻ " * itself + " ".join(f"× {count}" for count in counts)
+    words = box.subtitle or (last.subtitle if last else "")
+    words = f"{times} · {words}" if words else times
+    told = f"the first of {' by '.join(counts)} turns of a loop"
+    return replace(box, subtitle=words, tooltip=f"{box.tooltip}\n{told}")
 
 
-def _own(box: Box) -> Box:
-    return replace(box, subtitle=box.subtitle.replace("×", "↻ ×", 1))
-
-
-def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple[tuple[Arrow, ...], set[str]]:
-    """Each arrow once, those between turns marked; and the boxes that lead into themselves."""
+def _arrows(
+    scene: Scene, seats: dict[str, Seat], into: dict[str, str]
+) -> tuple[tuple[Arrow, ...], set[str], bool]:
+    """Each arrow once, those between turns marked; the boxes that lead into themselves; whether sizes change."""
     arrows: dict[tuple[object, ...], Arrow] = {}
+    labels: dict[tuple[object, ...], dict[str, None]] = {}
     uses: Counter[tuple[str, str]] = Counter()
     itself: set[str] = set()
-    for arrow in scene.arrows:
+    for arrow in _past_results(scene, into):
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
         a, b = seats.get(arrow.tail), seats.get(arrow.head)
-        back = bool(a and b and a.loop == b.loop and a.turn != b.turn)
+        back = bool(a and b and a.carried(b))
         if back and tail == head:
             itself.add(tail)
             continue
         # The arrows of one turn are all drawn, two between the same boxes too.
         uses[arrow.tail, arrow.head] += 1
-        key = (tail, head, arrow.label, back, uses[arrow.tail, arrow.head])
-        arrows.setdefault(key, replace(arrow, tail=tail, head=head, back=back))
-    return tuple(arrows.values()), itself
+        key = (tail, head, back, uses[arrow.tail, arrow.head])
+        if key not in arrows:
+            arrows[key] = replace(arrow, tail=tail, head=head, back=back)
+        labels.setdefault(key, {})[arrow.label] = None
+    several = {key for key, words in labels.items() if len(words) > 1}
+    merged = (replace(arrow, label=span(labels[key])) if key in several else arrow for key, arrow in arrows.items())
+    return tuple(merged), itself, bool(several)
+
+
+def span(labels: Collection[str]) -> str:
+    """Labels that differ in their numbers as one, with the least and the greatest of each.
+
+    >>> span(["[2, 4]", "[3, 4]", "[9, 4]"])
+    '[2…9, 4]'
+    """
+    rows = [list(map(int, _NUMBER.findall(label))) for label in labels]
+    patterns = {_NUMBER.sub("0", label) for label in labels}
+    if len(patterns) > 1:
+        return " | ".join(sorted(labels, key=lambda label: (len(label), label))[:2])
+    ends = iter([(min(column), max(column)) for column in zip(*rows, strict=True)])
+
+    def words(low: int, high: int) -> str:
+        return f"{low}" if low == high else f"{low}…{high}"
+
+    return _NUMBER.sub(lambda _: words(*next(ends)), next(iter(labels)))

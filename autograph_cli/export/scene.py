@@ -119,16 +119,17 @@ class Scene:
     """The modules, each after the one that it is in."""
 
 
-def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL) -> Scene:
+def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
-    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`).
+    `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
+    far from each other is drawn small at each of them, else it is one box with all its arrows.
     """
-    return _Builder(graph, data, shown).scene(title)
+    return _Builder(graph, data, shown, tags).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL) -> None:
+    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> None:
         self.graph, self.data = graph, data
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
@@ -139,7 +140,7 @@ class _Builder:
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
-        self.repeated = self._repeated()
+        self.repeated = self._repeated() if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
@@ -176,12 +177,14 @@ class _Builder:
             return ()
         dtype, device = self.labels.common
         where = "" if device == "cpu" else f" on {visible(device)}"
-        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
-        notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
+        ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
+        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
+        notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
-        notes.append("thin: differentiates" if self._links() else "")
-        notes.append(kept_words(self.graph, self.kept) if "saved" in self.labels.shown else "")
+        notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
+        notes.append("thin: a derivative and what it differentiates" if self._links() else "")
+        notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
 
     def _links(self) -> tuple[tuple[str, str], ...]:

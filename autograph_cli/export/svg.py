@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.placed import (
+    Ground,
     Lane,
     Line,
     Place,
@@ -18,7 +19,6 @@ from autograph_cli.export.placed import (
     bars,
     dashes,
     fill_of,
-    ground,
     head,
     links,
     outline,
@@ -48,7 +48,8 @@ FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC',
 def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
     if not tooltips:
-        placed = replace(placed, scene=_without_tooltips(placed.scene))
+        plates = tuple(replace(plate, frame=replace(plate.frame, tooltip="")) for plate in placed.plates)
+        placed = replace(placed, scene=_without_tooltips(placed.scene), plates=plates)
     width, height = _number(placed.width), _number(placed.height)
     scene = placed.scene
     parts = [
@@ -68,11 +69,16 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
         for _, start, curve in links(placed)
     ]
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
+    under = Ground(placed)
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
     parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]
     parts.append("</g>\n")
     parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
-    parts += [_label(arrow.label, line.label, placed) for _, (arrow, line) in arrows if arrow.label and line.label]
+    parts += [
+        _label(arrow.label, line.label, under.at(line.label))
+        for _, (arrow, line) in arrows
+        if arrow.label and line.label
+    ]
     parts.append("</g>\n")
     parts += map(_heading, placed.lanes)
     parts += map(_box, scene.boxes, placed.places)
@@ -104,12 +110,12 @@ def _arrow(key: str, arrow: Arrow, line: Line) -> str:
     )
 
 
-def _label(words: str, middle: Point, placed: Placed) -> str:
+def _label(words: str, middle: Point, ground: str) -> str:
     """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
     (x, y), width = middle, label_width(words)
     return (
         f'<rect x="{_number(x - width / 2)}" y="{_number(y - EDGE / 2)}" width="{_number(width)}" height="{EDGE}" '
-        f'fill="{ground(placed, middle)}"/>'
+        f'fill="{ground}"/>'
         f'<text x="{_number(x)}" y="{_number(y + EDGE * 0.35)}">{_text(words)}</text>\n'
     )
 

@@ -150,7 +150,8 @@ def values_lines(values: Values) -> list[str]:
     """The lines that tell the numbers of one tensor; of a large one, the last is a row of bars."""
     if values.whole:
         whole = list(values.whole)
-        return whole if len(whole) <= MOST_ROWS else _wrapped(" ".join(line.strip() for line in whole), "")
+        fits = len(whole) <= MOST_ROWS and max(map(len, whole)) < LONGEST - 6
+        return whole if fits else _wrapped(" ".join(line.strip() for line in whole), "")
     if not values.count:
         return ["empty"]
     head = f"min {values.low} · mean {values.mean} · max {values.high}" if values.low else ""

@@ -20,6 +20,8 @@ class Kept:
     bytes: int
     savers: tuple[tuple[int, str], ...]
     origin: Edge | None = None
+    given: bool = False
+    """Whether it is a leaf or an input, also one that this view does not have."""
 
 
 def kept_tensors(graph: Graph) -> list[Kept]:
@@ -36,7 +38,7 @@ def kept_tensors(graph: Graph) -> list[Kept]:
             largest = saved if before is None or saved.bytes > before.bytes else before
             assert largest.type is not None
             origin = None if saved.storage is None else origins.get(saved.storage)
-            found[key] = Kept(saved.storage, saved.version, largest.type, largest.bytes, savers, origin)
+            found[key] = Kept(saved.storage, saved.version, largest.type, largest.bytes, savers, origin, saved.given)
     return list(found.values())
 
 
@@ -59,23 +61,23 @@ def total_bytes(kept: Iterable[Kept]) -> int:
     return sum(sizes.values())
 
 
-def retained(graph: Graph, kept: Iterable[Kept]) -> list[Kept]:
+def retained(kept: Iterable[Kept]) -> list[Kept]:
     """What lives on after a backward pass for `retain_graph=True` alone: results, not leaves and inputs."""
-    return [each for each in kept if each.origin is None or graph.nodes[each.origin.node].kind == "operation"]
+    return [each for each in kept if not each.given]
 
 
 def origin_words(graph: Graph, kept: Kept) -> str:
     """What it is: `leaf`, `input`, `result of tanh`; and the version, if it is not the first."""
     node = None if kept.origin is None else graph.nodes[kept.origin.node]
-    words = "made on the way" if node is None else _kind(node)
+    words = _kind(node) if node is not None else "leaf or input" if kept.given else "made on the way"
     return f"{words}, version {kept.version}" if kept.version else words
 
 
-def kept_words(graph: Graph, kept: Sequence[Kept]) -> str:
+def kept_words(kept: Sequence[Kept]) -> str:
     """The total, and what `retain_graph=True` would keep of it."""
     if not kept:
         return "saved: nothing"
-    held = total_bytes(retained(graph, kept))
+    held = total_bytes(retained(kept))
     return (
         f"saved: {bytes_text(total_bytes(kept))} in {len(kept)} tensor{'s' * (len(kept) != 1)}, "
         f"of which retain_graph=True would keep {bytes_text(held)} (results)"
@@ -91,7 +93,7 @@ def kept_lines(graph: Graph, names: Sequence[tuple[str, ...]]) -> list[str]:
         savers = ", ".join(f"{names[number][0]} as {saved}" for number, saved in each.savers)
         what = origin_words(graph, each)
         lines.append(visible(f"{name}: {each.type} ({each.bytes} bytes), {what}; kept by {savers}"))
-    return [*lines, kept_words(graph, kept)]
+    return [*lines, kept_words(kept)]
 
 
 def _kind(node: Node) -> str:

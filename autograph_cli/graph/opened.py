@@ -7,7 +7,7 @@ from autograph_cli.graph.facts import not_recorded
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node, Root
 from autograph_cli.graph.slices import find_nodes
-from autograph_cli.graph.views import as_input, take
+from autograph_cli.graph.views import as_input, data_edges, take
 
 
 def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, str]:
@@ -44,11 +44,11 @@ def _one(graph: Graph, name: str) -> Node:
 def _recorded(graph: Graph, made: list[int]) -> Graph:
     """These nodes, and as inputs what they were made from; what others take from them are the roots."""
     inside = set(made)
-    border = {edge.node for number in made for edge in graph.nodes[number].args} - inside
+    own = {edge for number in made for edge in data_edges(graph.nodes[number])}
+    border = {edge.node for edge in own} - inside
     kept = sorted(inside | border)
     nodes = [graph.nodes[number] if number in inside else as_input(graph.nodes[number]) for number in kept]
-    own = {edge for number in made for edge in graph.nodes[number].args}
     roots = [Root(f"result {number}", number) for number in made if Edge(number) not in own]
     if len(roots) == 1:
         roots = [Root("result", roots[0].node)]
-    return take(graph, kept, roots, nodes, next_of=lambda node: ())
+    return take(graph, kept, roots, nodes, next_of=lambda node: (), args_of=data_edges)

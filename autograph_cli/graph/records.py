@@ -61,6 +61,8 @@ class Saved:
     """Equal numbers share memory; numbered in order of first use."""
     version: int = 0
     """Which one it is of the versions of that memory that are kept, which in-place changes lie between."""
+    given: bool = False
+    """Whether it lies in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

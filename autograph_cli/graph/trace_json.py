@@ -229,6 +229,7 @@ _read_saved = _record(
         "bytes": _count,
         "storage": _optional(_count),
         "version": _count,
+        "given": _flag,
     },
 )
 _read_output = _record(Output, {"type": _type, "names": _list(_text), "storage": _optional(_count)})

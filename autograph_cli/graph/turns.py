@@ -1,8 +1,8 @@
-"""Loops in a graph: runs of operations that repeat with the same lines, the same types and the same wiring."""
+"""Loops in a graph: runs of operations that repeat with the same lines, the same kinds and the same wiring."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -11,114 +11,282 @@ FEWEST = 3
 """Turns that make a loop worth being shown as one."""
 CANDIDATES = 6
 """Distances to the next operations of the same kind that are tried as the length of a turn."""
+DEEPEST = 6
+"""Loops within each other that are looked for."""
+LONGEST = 500
+"""Items of one turn up to which another beginning of the turns is looked for."""
+MOST_BODIES = 50
+"""Loops of which single turns are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where a node stands in a loop."""
+    """Where a node stands in a loop, or in loops within each other, from the outermost one to the innermost."""
 
-    loop: int
-    offset: int
-    turn: int
-    turns: int
+    path: tuple[int, ...]
+    """What nodes of different turns have in common: the order, the loop, and the places within its turns."""
+    turn: tuple[int, ...]
+    """The turn of each loop that it is in."""
+    turns: tuple[tuple[int, int], ...]
+    """The fewest and the most turns that each of these loops has."""
+
+    def carried(self, other: Seat) -> bool:
+        """Whether the other one stands in another turn of a loop that both are in."""
+        for level, (mine, its) in enumerate(zip(self.turn, other.turn, strict=False)):
+            if self.path[: level + 2] != other.path[: level + 2]:
+                return False
+            if mine != its:
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Turns with the same items in each."""
+
+    turns: tuple[tuple[Item, ...], ...]
+
+
+Item = int | Loop
+"""An operation, by its number, or a loop of some."""
 
 
 def find_turns(graph: Graph) -> dict[int, Seat]:
     """The seat of every operation that is part of a loop, loops of each order by themselves.
 
-    Two turns are alike if their operations have the same names, lines, modules and types, and if every edge leads to
-    the same place of the same or of the turn before, to the same node outside, or to a leaf or an input of one type.
+    Two turns are alike if their operations have the same names, lines and modules, their tensors the same dtype and
+    number of dimensions, and if every edge leads to the same place of the same turn or of the one before, to the same
+    node outside, or to a leaf or an input of the same kind. In the first turn, what others take from the turn before
+    comes from outside, and may be without a gradient.
     """
     finder = _Finder(graph)
     for order in sorted({node.order for node in graph}):
-        finder.search([node.id for node in graph if node.order == order and node.kind == "operation"])
+        row: list[Item] = [node.id for node in graph if node.order == order and node.kind == "operation"]
+        finder.seat(order, finder.rolled(row))
     return finder.seats
+
+
+def _nodes(item: Item, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The operations of an item, with their places in its turns."""
+    if isinstance(item, int):
+        yield item, path
+        return
+    for turn in item.turns:
+        for place, inner in enumerate(turn):
+            yield from _nodes(inner, (*path, place))
 
 
 class _Finder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.seats: dict[int, Seat] = {}
-        self.loops = 0
-        self.place: dict[int, int] = {}
-        kinds: dict[tuple[object, ...], int] = {}
+        kinds: dict[object, int] = {}
+        self.kinds = kinds
         self.kind = [kinds.setdefault(_kind(graph, node), len(kinds)) for node in graph]
+        self.row: list[Item] = []
+        self.kinds_of_row: list[int] = []
+        self.later: list[list[int]] = []
+        """For each item the next ones of its kind."""
+        self.place: dict[int, tuple[int, tuple[int, ...]]] = {}
+        """Of the operations of a row: the number of the item that each is in, and its place in there."""
 
-    def search(self, row: Sequence[int]) -> None:
-        """Find the loops in these operations, from the first on, each as long as it gets."""
-        self.place = {number: at for at, number in enumerate(row)}
+    def rolled(self, row: list[Item]) -> list[Item]:
+        """The row with its loops as items, the innermost ones found first."""
+        for _ in range(DEEPEST):
+            self.look_at(row)
+            found = list(self.searched(0, len(row), len(row)))
+            if len(found) == len(row):
+                break
+            row = self.completed(found)
+        return row
+
+    def look_at(self, row: list[Item]) -> None:
+        """Make this the row in which loops are looked for."""
+        self.row = row
+        self.place = {node: (at, path) for at, item in enumerate(row) for node, path in _nodes(item)}
+        self.kinds_of_row = list(map(self.kind_of, row))
         following: dict[int, list[int]] = {}
-        for at, number in enumerate(row):
-            following.setdefault(self.kind[number], []).append(at)
-        rank = {at: i for places in following.values() for i, at in enumerate(places)}
-        start = 0
-        while start < len(row):
-            places, i = following[self.kind[row[start]]], rank[start]
-            best, length = 0, 0
-            for other in places[i + 1 : i + 1 + CANDIDATES]:
-                period = other - start
-                covered = self.covered(row, start, period)
-                if covered >= (FEWEST - 1) * period and covered + period > best:
-                    best, length = covered + period, period
-                if best == len(row) - start:
-                    break
-            if not best:
-                start += 1
-                continue
-            end = start + best
-            start += self.shift(row, start, length, best)
-            turns = (end - start) // length
-            for at in range(turns * length):
-                self.seats[row[start + at]] = Seat(self.loops, at % length, at // length, turns)
-            self.loops += 1
-            start += turns * length
+        for at, kind in enumerate(self.kinds_of_row):
+            following.setdefault(kind, []).append(at)
+        self.later = [[] for _ in row]
+        for places in following.values():
+            for i, at in enumerate(places):
+                self.later[at] = places[i + 1 : i + 1 + CANDIDATES]
 
-    def shift(self, row: Sequence[int], start: int, period: int, size: int) -> int:
-        """How much later the turns begin if as few edges as can be lead from one into the next."""
+    def searched(self, start: int, stop: int, below: int) -> Iterator[Item]:
+        """This part of the row with the loops in it whose turns are shorter than `below`."""
+        hopeless: dict[int, int] = {}
+        """For each length of a turn, where the last run that was too short ended."""
+        while start < stop:
+            for other in self.later[start]:
+                period = other - start
+                if period >= below or start < hopeless.get(period, 0):
+                    continue
+                size = self.covered(start, period, stop) + period
+                if size < FEWEST * period:
+                    hopeless[period] = start + size - period
+                    continue
+                inner = list(self.searched(start, start + size, period)) if period > 1 else []
+                if inner and len(inner) < size:
+                    yield from inner
+                    start += size
+                else:
+                    begin = start + self.shift(start, period, size)
+                    yield from self.row[start:begin]
+                    start += size - (start + size - begin) % period
+                    yield Loop(tuple([tuple(self.row[at : at + period]) for at in range(begin, start, period)]))
+                break
+            else:
+                yield self.row[start]
+                start += 1
+
+    def completed(self, row: list[Item]) -> list[Item]:
+        """The row with single turns, and two in a row, of the loops in it as loops too."""
+        bodies = {tuple(map(self.kind_of, item.turns[0])) for item in row if isinstance(item, Loop)}
+        by_first: dict[int, list[tuple[int, ...]]] = {}
+        for body in sorted(bodies, key=len, reverse=True)[:MOST_BODIES]:
+            by_first.setdefault(body[0], []).append(body)
+        self.look_at(row)
+        found: list[Item] = []
+        at = 0
+        while at < len(row):
+            kinds = self.kinds_of_row
+            for body in by_first.get(kinds[at], ()) if isinstance(row[at], int) else ():
+                long = len(body)
+                if tuple(kinds[at : at + long]) == body:
+                    turns = 1 + (self.covered(at, long, min(len(row), at + 2 * long)) == long)
+                    ends = range(at, at + turns * long, long)
+                    found.append(Loop(tuple([tuple(row[end : end + long]) for end in ends])))
+                    at += turns * long
+                    break
+            else:
+                found.append(row[at])
+                at += 1
+        return found
+
+    def kind_of(self, item: Item) -> int:
+        """A number that alike items have in common."""
+        if isinstance(item, int):
+            return self.kind[item]
+        body = tuple([self.kind_of(inner) for inner in item.turns[0]])
+        return self.kinds.setdefault(("loop", body), len(self.kinds))
+
+    def shift(self, start: int, period: int, size: int) -> int:
+        """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""
+        if not 1 < period <= LONGEST:
+            return 0
 
         def carried(shift: int) -> int:
             begin = start + shift + period
-            used = [edge.node for number in row[begin : begin + period]
-                    for edge in {*self.graph.nodes[number].args, *self.graph.nodes[number].next} if edge]  # fmt: skip
-            return sum(start <= self.place.get(number, -1) < begin for number in used)
+            used = {edge.node for item in self.row[begin : begin + period] for number, _ in _nodes(item)
+                    for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next) if edge}  # fmt: skip
+            return sum(start <= self.place.get(number, (-1, ()))[0] < begin for number in used)
+
+        def modules(shift: int) -> int:
+            begin = start + shift + period
+            return len({self.graph.nodes[number].call for item in self.row[begin : begin + period]
+                        for number, _ in _nodes(item)})  # fmt: skip
 
         # Of several such places, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))
-        return min(shifts, key=lambda shift: (carried(shift), (size - shift) % period != 0, shift))
+        return min(shifts, key=lambda shift: (modules(shift), carried(shift), (size - shift) % period != 0, shift))
 
-    def covered(self, row: Sequence[int], start: int, period: int) -> int:
-        """How many operations from `start` on are like those one turn later."""
-        at = start
-        while at + period < len(row) and self.alike(row[at], row[at + period], period):
-            at += 1
-        return at - start
+    def covered(self, start: int, period: int, stop: int) -> int:
+        """How many items from `start` on, up to `stop`, are like those one turn later."""
+        pair, kinds, row = _Pair(start, period), self.kinds_of_row, self.row
+        for at in range(start, stop - period):
+            if kinds[at] != kinds[at + period] or not self.alike(row[at], row[at + period], pair):
+                return at - start
+        return stop - period - start
 
-    def alike(self, one: int, other: int, period: int) -> bool:
+    def alike(self, one: Item, other: Item, pair: _Pair) -> bool:
+        """Whether two items of one kind are wired in the same way."""
+        if isinstance(one, Loop) and isinstance(other, Loop):
+            turns = zip(one.turns[:2], other.turns[:2], strict=False)
+            return all(self.alike(a, b, pair) for mine, its in turns for a, b in zip(mine, its, strict=True))
+        assert isinstance(one, int) and isinstance(other, int)
         a, b = self.graph.nodes[one], self.graph.nodes[other]
+        at = self.place[one][0]
         return self.kind[one] == self.kind[other] and all(
-            self.same(x, y, period)
+            self.same(x, y, pair, at)
             for mine, its in ((a.args, b.args), (a.next, b.next))
             for x, y in zip(mine, its, strict=True)
         )
 
-    def same(self, one: Edge | None, other: Edge | None, period: int) -> bool:
-        if one is None or other is None:
-            return one is other
-        if one.nr != other.nr:
-            return False
-        if one.node == other.node:
+    def same(self, one: Edge | None, other: Edge | None, pair: _Pair, at: int) -> bool:
+        """Whether an edge from item `at` is the same as another, one turn later."""
+        if one is None and other is None:
             return True
-        a, b = self.graph.nodes[one.node], self.graph.nodes[other.node]
-        if a.kind != "operation" or b.kind != "operation":
-            return a.kind == b.kind and a.outputs[one.nr].type == b.outputs[other.nr].type
-        if one.node in self.place and other.node in self.place:
-            return self.place[other.node] - self.place[one.node] == period
-        first, second = self.seats.get(one.node), self.seats.get(other.node)
-        return bool(first and second and (first.loop, first.offset) == (second.loop, second.offset))
+        if other is None:
+            return False
+        there = self.place.get(other.node)
+        first = at < pair.start + pair.period
+        fed = first and there is not None and pair.start <= there[0] < pair.start + pair.period
+        if one is None:
+            return fed
+        nodes = self.graph.nodes
+        if one.node == other.node:
+            return one.nr == other.nr or there is None or there[0] < pair.start
+        here = self.place.get(one.node)
+        if one.nr == other.nr and here and there and here[1] == there[1]:
+            # One turn later, or any turn of a loop that is over.
+            later, before = there[0] - here[0], bool(here[1]) and here[0] < pair.start
+            if later == pair.period or (later == 0 and before):
+                return True
+        a, b = nodes[one.node], nodes[other.node]
+        if _plain(a, one.nr) != _plain(b, other.nr):
+            return False
+        if a.kind != "operation" and b.kind != "operation":
+            return a.kind == b.kind
+        mine, its = self.seats.get(one.node), self.seats.get(other.node)
+        if mine and its and mine.path == its.path and one.nr == other.nr:
+            return True
+        return fed and (here is None or here[0] < pair.start)
+
+    def seat(self, order: int, row: Sequence[Item]) -> None:
+        """Give every operation of the loops in a row its seat."""
+        for at, item in enumerate(row):
+            if isinstance(item, Loop) and len(item.turns) >= FEWEST:
+                counts: dict[tuple[int, ...], tuple[int, int]] = {}
+                found = list(_seated(item, (order, at), (), counts))
+                for number, path, turn in found:
+                    turns = tuple([counts[path[: level + 2]] for level in range(len(turn))])
+                    self.seats[number] = Seat(path, turn, turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Turns that are compared: where the first one begins, and how long each is."""
+
+    start: int
+    period: int
+
+
+Counts = dict[tuple[int, ...], tuple[int, int]]
+
+
+def _seated(
+    loop: Loop, path: tuple[int, ...], turn: tuple[int, ...], counts: Counts
+) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """The operations of a loop, the path and the turns of each; `counts` gets the turns of each loop."""
+    many = len(loop.turns)
+    fewest, most = counts.get(path, (many, many))
+    counts[path] = min(fewest, many), max(most, many)
+    for number, items in enumerate(loop.turns):
+        for place, item in enumerate(items):
+            if isinstance(item, int):
+                yield item, (*path, place), (*turn, number)
+            else:
+                yield from _seated(item, (*path, place), (*turn, number), counts)
+
+
+def _plain(node: Node, nr: int) -> tuple[str, str, int]:
+    type_ = node.outputs[nr].type
+    return type_.dtype, type_.device, len(type_.shape)
 
 
 def _kind(graph: Graph, node: Node) -> tuple[object, ...]:
     line = (node.source.file, node.source.line) if node.source else None
     parent = None if node.parent is None else graph.nodes[node.parent].name
-    types = tuple(output.type for output in node.outputs)
+    types = tuple([_plain(node, nr) for nr in range(len(node.outputs))])
     return node.name, node.op, node.order, line, node.module, types, parent, len(node.args), len(node.next)

@@ -11,7 +11,7 @@ from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root,
 from autograph_cli.graph import Output as OutputRecord
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallRow
-from autograph_cli.record.saved import records
+from autograph_cli.record.saved import Versions, places_of, records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, shape_dtype
@@ -49,6 +49,8 @@ class _Builder:
         self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
         self.static = self._static_names()
         self.storages = self._storages()
+        self.versions: Versions = {}
+        self.given = {tape.lies[row.number] for row in self.rows if row.number in tape.lies}
         self.calls = self._calls()
         self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
 
@@ -79,7 +81,7 @@ class _Builder:
             outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row), saved=records(self.tape.saved.get(row.number, ())),
+            source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
             measured=None if self.span.found is None else self.span.found.of(row, len(types)),
             module=row.owner or ("" if call is None else call.about.path), call=None if call is None else self.call_ids[call.serial],
         )  # fmt: skip
@@ -143,11 +145,9 @@ class _Builder:
 
     def _storages(self) -> dict[tuple[int, int], int]:
         """The memory in which outputs lie that are kept for backward."""
-        found = {}
+        found: dict[tuple[int, int], int] = {}
         for row in self.rows:
-            for _, dtype, _, storage, _, _, place in self.tape.saved.get(row.number, ()):
-                if dtype is not None and place is not None:
-                    found[place] = storage
+            found.update(places_of(row, self.tape))
             if row.number in self.tape.lies:
                 found[row.number, 0] = self.tape.lies[row.number]
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._core.views import CopySlices, itself
 
 _GRADIENTS = ("float", "bfloat", "complex")
 
@@ -48,6 +49,8 @@ class Inside:
         """
         if isinstance(node, CopySlices) or (node._operation is None and not hasattr(node, "_forward_cls")):
             return None
+        if any(item.__class__ is Packed and item.unpack is not itself for item in node._saved or ()):
+            return None  # to open what a hook has packed is the script's own code
         return cls(node, grad, values)
 
     def run(self, grad: Any) -> None:
@@ -57,9 +60,11 @@ class Inside:
         observer, mode = S.observer, L.grad
         S.observer, L.grad = None, False
         try:
-            results = self.node._run_recorded(operations, given)
-            pairs = zip(self.node._edges, results, strict=False)
-            fitted = [None if g is None or edge is None else fit_recorded(g, like_at(edge)) for edge, g in pairs]
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                results = self.node._run_recorded(operations, given)
+                pairs = zip(self.node._edges, results, strict=False)
+                fitted = [None if g is None or edge is None else fit_recorded(g, like_at(edge)) for edge, g in pairs]
         except Exception:  # the pass itself is about to raise the same
             return
         finally:

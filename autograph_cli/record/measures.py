@@ -114,10 +114,14 @@ class Measures:
         if values is not None:
             self.found.values[place] = values
 
-    def begins(self, tape: Tape, call: BackwardCall) -> _Watch:
+    def begins(self, tape: Tape, call: BackwardCall) -> None:
         """A backward call is about to run."""
-        call.watch = watch = _Watch(self, tape)
-        return watch
+        call.watch = _Watch(self, tape)
+
+    def ends(self, call: BackwardCall) -> None:
+        """A backward call is over."""
+        if isinstance(call.watch, _Watch):
+            call.watch.ended()
 
 
 class Beside:
@@ -125,7 +129,8 @@ class Beside:
 
     def __init__(self, tape: Tape, measures: Measures | None) -> None:
         self.tape, self.measures = tape, measures
-        self.begins, self.ends, self.enters, self.leaves = tape.begins, tape.ends, tape.enters, tape.leaves
+        self.begins, self.ends = tape.begins, tape.ends
+        self.enters, self.leaves = tape.enters, tape.leaves
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from types import FunctionType
 from typing import Any
 
 from autograph_cli.record.names import OPAQUE, variables_of
-from autograph_cli.record.sites import USER, kind_of, script_frames
+from autograph_cli.record.sites import script_frames
 from autograph_cli.torch._core.tensor import Tensor
 
 MANY = 4_096
@@ -91,7 +90,8 @@ class Modules:
             return
         about, module = running.row.about, running.module
         if not about.parameters:
-            about.parameters = sum(_size(x) for x in module.parameters())
+            own = {id(x): x for _, inner in _parts(module) for x in getattr(inner, "_parameters", {}).values()}
+            about.parameters = sum(map(_size, own.values()))
 
     def owner(self, tensor: Tensor) -> str:
         """The path of the module that a tensor is a parameter or a buffer of."""
@@ -100,11 +100,11 @@ class Modules:
 
     def _learn(self, module: Any, about: About) -> None:
         """Note the modules within, and the owners of all parameters and buffers."""
-        for path, inner in module.named_modules():
+        for path, inner in _parts(module):
             about.inner.setdefault(id(inner), path)
             place = f"{about.path}.{path}" if path else about.path
-            for store in (inner._parameters, inner._buffers):
-                for tensor in store.values():
+            for store in ("_parameters", "_buffers"):
+                for tensor in getattr(inner, store, {}).values():
                     if isinstance(tensor, Tensor):
                         self.owners.setdefault(id(tensor), (weakref.ref(tensor), place))
         if len(self.known) + len(self.owners) > self.limit:
@@ -126,7 +126,7 @@ class Modules:
         if outer is None:
             return ""
         if id(module) not in about.inner:
-            about.inner.update((id(inner), path) for path, inner in outer.named_modules())
+            about.inner.update((id(inner), path) for path, inner in _parts(outer))
         if about.inner.get(id(module)):
             return about.inner[id(module)]
         return next((path for path, it in _contained(vars(outer)) if it is module), "")
@@ -148,11 +148,26 @@ def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in list(space.items()):
         if name[0] in "_." or value.__class__ in OPAQUE:
             continue
-        named = getattr(type(value), "named_modules", None)
-        if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
-            yield from ((f"{name}.{path}", inner) for path, inner in named(value) if path)
-        elif type(getattr(value, "__dict__", None)) is dict:
-            yield from ((f"{name}.{key}", inner) for key, inner in list(vars(value).items()) if isinstance(key, str))
+        try:
+            inside = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            continue
+        if isinstance(inside.get("_modules"), dict):
+            yield from ((f"{name}.{path}", inner) for path, inner in _parts(value) if path)
+        elif type(inside) is dict:
+            yield from ((f"{name}.{key}", inner) for key, inner in list(inside.items()) if isinstance(key, str))
+
+
+def _parts(module: Any) -> Iterator[tuple[str, Any]]:
+    """A module and all in it, each once, with their paths."""
+    met, stack = {id(module)}, [("", module)]
+    while stack:
+        path, outer = stack.pop()
+        yield path, outer
+        for name, inner in reversed(list(getattr(outer, "_modules", {}).items())):
+            if inner is not None and id(inner) not in met:
+                met.add(id(inner))
+                stack.append((f"{path}.{name}" if path else name, inner))
 
 
 def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

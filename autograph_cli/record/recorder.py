@@ -87,7 +87,6 @@ class Recorder:
         self.created: Callable[..., None] = self.tape.created
         self.enters, self.leaves = self.tape.enters, self.tape.leaves
         self.measures = Measures(record) if record else None
-        self._watches: list[Any] = []
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
@@ -123,7 +122,7 @@ class Recorder:
         if self.measures is not None:
             self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
-        self._optimizers = optimizers_in([scope])
+        self._optimizers = optimizers_in([scope]) or self._optimizers
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
         return self.trace()
@@ -137,7 +136,7 @@ class Recorder:
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
                 span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
-                memory = memory_of(self.tape.leaf_refs.values(), self._optimizers)
+                memory = memory_of(self.tape.parameters.values(), self._optimizers)
                 steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0], memory)))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
@@ -177,10 +176,11 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
-                self._optimizers = optimizers_in(spaces)
+                if self.selection.keeps(self.total) or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                    self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
         if self.measures is not None:
-            self._watches.append(self.measures.begins(self.tape, call))
+            self.measures.begins(self.tape, call)
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
@@ -190,12 +190,12 @@ class Recorder:
                 return
             self._write_down()
         if self.measures is not None:
-            self._watches.pop().ended()
+            self.measures.ends(call)
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             first = self.first
-            self._memory = memory_of(self.tape.leaf_refs.values(), self._optimizers) if self._wanted() else None
+            self._memory = memory_of(self.tape.parameters.values(), self._optimizers) if self._wanted() else None
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:

@@ -255,9 +255,6 @@ class Rehearsal:
                 row = row._replace(ref=refs.get(key, row.ref), next=renamed(row.next, keys), args=renamed(row.args, keys))
             rows[keys.get(key, key)] = row
         tape.rows = rows
-        for row in self.rows.values():
-            if row.number in tape.saved:
-                tape.saved[row.number] = tuple([(*kept[:-1], *renamed(kept[-1:], keys)) for kept in tape.saved[row.number]])
         for key, (ref, _) in inputs.items():
             self._hold(ref, key)
         self.entry.roots = renamed(self.entry.roots, keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
-from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._kernels.meta import Meta
 
@@ -29,26 +28,54 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     used = [kept[3] for row in rows if row[0] in saved for kept in saved[row[0]] if kept[1] is not None]
     start = max(used, default=-1) + 1
     storages: dict[int, int] = {}
-    versions: dict[int, list[int]] = {}
     for row in reversed(rows):
         if row[0] not in saved:
             node = row[1]()
             if node is not None and node._saved:
-                counted, places = _versions(node), _places(tape, row, node)
-                saved[row[0]] = tuple([
-                    _numbered(_kept(name, item, storages, start, counted.get(place, 0), places(place, item)), versions)
-                    for name, item, place in _items(node)
-                ])  # fmt: skip
+                saved[row[0]] = tuple([_kept(name, item, storages, start, version) for name, item, version in _items(node)])
+                if node._operation is None:
+                    tape.custom[row[0]] = node._item_edges, node._item_results
     _find_leaves(tape, rows, storages, start)
 
 
-def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
-    """What was noted, as records of the graph."""
-    return tuple([
-        Saved(name, value=_shown(what)) if dtype is None
-        else Saved(name, _type(dtype, what), bytes=size, storage=storage, version=version)
-        for name, dtype, what, storage, size, version, _ in kept
-    ])  # fmt: skip
+Versions = dict[int, list[int]]
+"""The versions that are kept of each storage, in order of first use."""
+
+
+def records(kept: Iterable[Kept], versions: Versions, given: Collection[int] = ()) -> tuple[Saved, ...]:
+    """What was noted, as records of the graph; `given` are the storages of leaves and inputs.
+
+    Versions are numbered among those of their storage that are kept, so that the turns of a loop are alike.
+    """
+    found = []
+    for name, dtype, what, storage, size, version in kept:
+        if dtype is None:
+            found.append(Saved(name, value=_shown(what)))
+            continue
+        known = versions.setdefault(storage, [])
+        if version not in known:
+            known.append(version)
+        found.append(Saved(name, _type(dtype, what), bytes=size, storage=storage, version=known.index(version),
+                           given=storage in given))  # fmt: skip
+    return tuple(found)
+
+
+def places_of(row: Row, tape: Tape) -> Iterator[tuple[tuple[int, int], int]]:
+    """The outputs, by their row's number and their own, that a row's node keeps, and the memory in which they lie."""
+    kept = tape.saved.get(row.number, ())
+    if row.cls is None or not kept:
+        return
+    edges, results = tape.custom.get(row.number, (row.cls._item_edges, row.cls._item_results))
+    labels = _labels(row.cls) or tuple(f"saved_tensors[{place}]" for place in range(len(edges)))
+    ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
+    for name, dtype, _, storage, _, _ in kept:
+        edge, result = ends.get(name, (None, None))
+        output = row.next[edge] if edge is not None and edge < len(row.next) else None
+        known = None if output is None else tape.rows.get(key_of(output))
+        if dtype is not None and result is not None:
+            yield (row.number, result), storage
+        elif dtype is not None and known is not None and output is not None:
+            yield (known.number, number_of(output)), storage
 
 
 @functools.lru_cache(1024)
@@ -65,57 +92,35 @@ def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], s
     """Note the leaves of these rows, and which leaves and inputs lie in memory that is kept."""
     if start == 0:
         tape.lies.clear()
-        tape.leaf_refs.clear()
+        tape.parameters.clear()
     keys = {key_of(output) for row in rows for output in (*row.next, *row.args) if output is not None}
     for row in map(tape.rows.get, sorted(keys)):
         tensor = None if row is None or row.is_operation else row.ref()
         if row is not None and tensor is not None:
             if row.cls is not None:
-                tape.leaf_refs[row.number] = row.ref
+                tape.parameters[row.number] = row.ref
             storage = storages.get(id(owner(tensor._raw)))
             if storage is not None:
                 tape.lies[row.number] = storage
 
 
-def _versions(node: Node) -> dict[int, int]:
-    """The versions of what a node keeps, by place, if they are not 0."""
-    if isinstance(node, CopySlices):
-        node = node.function()
-    return {} if node._extra is None or node._extra.versions is None else node._extra.versions
-
-
-def _places(tape: Tape, row: Row, node: Node) -> Callable[[int, Any], tuple[int, int] | None]:
-    """What tells which output the kept item at a place is, by its row's number and its own."""
-    edges, results = node._item_edges, node._item_results
-
-    def find(place: int, item: Any) -> tuple[int, int] | None:
-        result = results[place] if 0 <= place < len(results) else None
-        if result is not None:
-            return row.number, result
-        edge = edges[place] if 0 <= place < len(edges) else None
-        output = row.next[edge] if edge is not None and edge < len(row.next) else None
-        if output is None and isinstance(item, Tensor):
-            output = tape.output(item)
-        known = None if output is None else tape.rows.get(key_of(output))
-        return None if known is None or output is None else (known.number, number_of(output))
-
-    return find
-
-
 def _items(node: Node) -> list[tuple[str, Any, int]]:
-    """What a node keeps, each under PyTorch's name and with its place; of a list, each item."""
+    """What a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    extra = node._extra
+    versions = {} if extra is None or extra.versions is None else extra.versions
     found = []
-    for number, (label, item) in enumerate(zip(labels, items, strict=False)):
+    for place, (label, item) in enumerate(zip(labels, items, strict=False)):
         if item.__class__ in (tuple, list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
-            found += [(f"{label}[{place}]", part, -1) for place, part in enumerate(item)]
+            found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
         elif item.__class__ is SavedList:
-            found += [(f"{label}[{place}]", part, -1) for place, part in enumerate(item._items) if part is not None]
+            parts = enumerate(zip(item._items, item._versions, strict=True))
+            found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         elif item is not None:
-            found.append((label, item, number))
+            found.append((label, item, versions.get(place, 0) if versions else 0))
     return found
 
 
@@ -142,27 +147,16 @@ def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int
     ]  # fmt: skip
 
 
-def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int, output: tuple[int, int] | None) -> Kept:
+def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int) -> Kept:
     if is_plain(item):
-        return name, None, item, 0, 0, 0, None
+        return name, None, item, 0, 0, 0
     kind = item.__class__
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
-        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0, None
+        return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0
     shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
     storage = storages.setdefault(id(owner(raw)), start + len(storages))
-    return name, raw.dtype, shape, storage, raw.nbytes, version, output
-
-
-def _numbered(kept: Kept, versions: dict[int, list[int]]) -> Kept:
-    """The same, with the number of the version among those of its storage that are kept: a loop's turns are alike."""
-    name, dtype, what, storage, size, version, output = kept
-    if dtype is None:
-        return kept
-    known = versions.setdefault(storage, [])
-    if version not in known:
-        known.append(version)
-    return name, dtype, what, storage, size, known.index(version), output
+    return name, raw.dtype, shape, storage, raw.nbytes, version
 
 
 def owner(raw: Any) -> Any:

@@ -19,9 +19,8 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
-Kept = tuple[str, Any, Any, int, int, int, tuple[int, int] | None]
-"""Something that a node keeps: a name, dtype, shape, storage, bytes, version and, if that is known, the output that it is,
-by its row's number and its own; or a name, None and the value."""
+Kept = tuple[str, Any, Any, int, int, int]
+"""Something that a node keeps: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
 BATCH = 500
@@ -117,7 +116,9 @@ class Tape:
         """The variables of each output, by its row's number and its own, the first one first."""
         self.borrowed: dict[tuple[int, int], list[str]] = {}
         """The variables of what an input is a view of, likewise."""
-        self.leaf_refs: dict[int, weakref.ref[Tensor]] = {}
+        self.custom: dict[int, tuple[tuple[int | None, ...], tuple[int | None, ...]]] = {}
+        """Of custom Functions, by the row's number: for each thing kept, the edge of the input or the output that it is."""
+        self.parameters: dict[int, weakref.ref[Tensor]] = {}
         """The leaves that nodes of this step lead to, by their rows' numbers."""
         self.lies: dict[int, int] = {}
         """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
@@ -142,7 +143,7 @@ class Tape:
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
         other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
-        other.lies = dict(self.lies)
+        other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         other.modules = self.modules
         return other
@@ -451,6 +452,7 @@ class Tape:
     def _drop(self, numbers: set[int]) -> None:
         self.rows = {key: row for key, row in self.rows.items() if row[0] not in numbers}
         self.saved = {number: saved for number, saved in self.saved.items() if number not in numbers}
+        self.custom = {number: places for number, places in self.custom.items() if number not in numbers}
         self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
         self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
         self.windows = {

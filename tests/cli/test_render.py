@@ -60,8 +60,8 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
     assert drawn == [
         {"step": 0, "view": "double-backward", "format": "svg", "roots": ("y",), "order": 3, "engine": "dot",
-         "part": Slice(), "max_nodes": 200, "roll": None, "depth": None, "title": "expr.py", "shown": ("shapes", "names"),
-         "inside": None}
+         "part": Slice(), "max_nodes": 200, "roll": None, "tags": True, "depth": None, "title": "expr.py",
+         "shown": ("shapes", "names"), "inside": None}
     ]  # fmt: skip
 
 
@@ -179,3 +179,8 @@ def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Tra
     result = cli("render", "--engine", "neat")
     assert result.exit_code == 1
     assert result.stderr == "Error: There is no layout program 'neat'; known ones: layered, graphviz-pure, dot.\n"
+
+
+def test_modules_can_be_closed(cli: Cli, kept: Trace, drawn: Drawn) -> None:
+    cli("render", "--depth", "1")
+    assert [job["depth"] for job in drawn] == [1]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from autograph_cli.graph import Trace, backward, forward, to_text
+from autograph_cli.graph import Step, Trace, backward, close_modules, forward, to_text
 from autograph_cli.record import store
+from tests.export.nets import layers
 
 Cli = Callable[..., Result]
 
@@ -56,3 +57,9 @@ def test_a_part_can_be_chosen(cli: Cli, trace: Trace, tmp_path: Path) -> None:
 def test_orders_can_be_chosen(cli: Cli, trace: Trace, tmp_path: Path) -> None:
     store.keep(trace, tmp_path)
     assert cli("show", "--order", "3").stdout == cli("show", "--double-backward").stdout
+
+
+def test_modules_can_be_closed(cli: Cli, tmp_path: Path) -> None:
+    graph = layers(2)
+    store.keep(Trace("net.py", (Step(0, graph),), 1), tmp_path)
+    assert cli("show", "--depth", "1").stdout == to_text(close_modules(graph, 1))

@@ -40,37 +40,125 @@ def arrows(scene: Scene, *, back: bool) -> set[tuple[str, str]]:
     return {(titles[arrow.tail], titles[arrow.head]) for arrow in scene.arrows if arrow.back is back}
 
 
+def rolled(step: Step, *, data: bool = True) -> Scene:
+    graph = forward(step.graph) if data else backward(step.graph)
+    return roll(build(graph, "", data=data), graph)
+
+
+def run(folder: Path, text: str) -> Step:
+    (folder / "a.py").write_text(f"import torch\n{text}")
+    return record(Target.of(str(folder / "a.py")))[1].steps[-1]
+
+
+def labels(scene: Scene) -> dict[tuple[str, str, bool], str]:
+    """The label of each arrow, by the titles of the boxes at its ends and whether it leads back."""
+    titles = {box.id: box.title for box in scene.boxes}
+    return {(titles[arrow.tail], titles[arrow.head], arrow.back): arrow.label for arrow in scene.arrows}
+
+
 def test_one_turn_of_the_forward_graph_is_drawn(step: Step) -> None:
-    graph = forward(step.graph)
-    scene = roll(build(graph, "", data=True), graph)
-    assert drawn(scene) == ["mm", "mm", "add", "tanh", "mm × 8", "mm × 8", "add × 8", "tanh × 8", "mul", "sum"]
-    assert arrows(scene, back=True) == {("tanh × 8", "mm × 8")}
-    assert {("tanh", "mm × 8"), ("add × 8", "tanh × 8"), ("tanh × 8", "h"), ("h", "mul")} <= arrows(scene, back=False)
+    scene = rolled(step)
+    assert drawn(scene) == ["mm × 9", "mm × 9", "add × 9", "tanh × 9", "mul", "sum"]
+    assert arrows(scene, back=True) == {("tanh × 9", "mm × 9")}
+    assert {("add × 9", "tanh × 9"), ("tanh × 9", "h"), ("h", "mul")} <= arrows(scene, back=False)
     assert scene.notes[-2:] == ("× n: one of n turns of a loop", "dotted: from turn to turn")
 
 
 def test_what_every_turn_is_fed_with_is_drawn_once(step: Step) -> None:
-    graph = forward(step.graph)
-    scene = roll(build(graph, "", data=True), graph)
-    fed = sorted(box.title for box in scene.boxes if box.style in ("leaf", "input"))
-    assert len(fed) == 7  # of the first turn x, u, h, w; of the others x, u, w
+    fed = sorted((box.style, box.title) for box in rolled(step).boxes if box.style in ("leaf", "input"))
+    assert fed == [("input", "%4"), ("input", "xs"), ("leaf", "u"), ("leaf", "w")]  # %4 is what h is at first
 
 
 def test_the_gradient_graph_rolls_as_the_forward_graph_does(step: Step) -> None:
-    graph = backward(step.graph)
-    scene = roll(build(graph, "", data=False), graph)
+    scene = rolled(step, data=False)
     assert sorted(title for title in drawn(scene) if "×" in title) == [
-        "AddBackward0 × 8", "MmBackward0 × 8", "MmBackward0 × 8", "TanhBackward0 × 8",
+        "AddBackward0 × 9", "MmBackward0 × 9", "MmBackward0 × 9", "TanhBackward0 × 9",
     ]  # fmt: skip
-    assert arrows(scene, back=True) == {("MmBackward0 × 8", "TanhBackward0 × 8")}
+    assert arrows(scene, back=True) == {("MmBackward0 × 9", "TanhBackward0 × 9")}
+
+
+def test_an_input_that_two_operations_of_a_turn_use_is_drawn_once(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+w, h = torch.ones(2, requires_grad=True), torch.ones(2)
+for i in range(6):
+    x = torch.ones(2)
+    h = torch.tanh(h * w * x) + x
+h.sum().backward()
+"""))  # fmt: skip
+    assert [box.title for box in scene.boxes if box.style == "input"] == ["%1", "x"]  # %1 is what h is at first
+    assert drawn(scene) == ["mul × 6", "mul × 6", "tanh × 6", "add × 6", "sum"]
+
+
+def test_sizes_that_change_are_a_range(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+w = torch.ones(1, 4, requires_grad=True)
+out = torch.ones(1, 4) * w
+for i in range(5):
+    out = torch.cat([out * 2, w])
+out.sum().backward()
+"""))  # fmt: skip
+    found = labels(scene)
+    assert (found["mul", "cat", False], found["cat", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
+    assert scene.notes[-1] == "a…b: changes from turn to turn"
+
+
+def test_turns_may_take_the_parts_of_one_tensor(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+seq = torch.ones(7, 3, requires_grad=True)
+h = torch.ones(3)
+for x in seq:
+    h = torch.tanh(h * x)
+h.sum().backward()
+"""))  # fmt: skip
+    assert labels(scene)["unbind", "mul", False] == "#0…6 [3]"
+
+
+def test_a_loop_in_a_loop_says_both_numbers(tmp_path: Path) -> None:
+    text = """
+w, h = torch.ones(3, requires_grad=True), torch.ones(3)
+for i in range(6):
+    for j in range(TURNS):
+        h = torch.sin(h * w)
+    h = torch.exp(h)
+h.sum().backward()
+"""
+    same, changing = (rolled(run(tmp_path, text.replace("TURNS", turns))) for turns in ("4", "1 + i % 4"))
+    assert drawn(same) == ["mul × 6 × 4", "sin × 6 × 4 · h", "exp × 6", "sum"]
+    assert arrows(same, back=True) == {("sin × 6 × 4 · h", "mul × 6 × 4"), ("exp × 6", "mul × 6 × 4")}
+    assert drawn(changing) == ["mul × 6 × 1…4", "sin × 6 × 1…4 · h", "exp × 6", "sum"]
+
+
+def test_a_loop_that_runs_until_something_holds_rolls(tmp_path: Path) -> None:
+    step = run(tmp_path, """
+a, x = torch.tensor(7.0, requires_grad=True), torch.tensor(100.0)
+while (x * x - a).abs() > 1e-4:
+    x = (x + a / x) / 2
+x.backward()
+""")  # fmt: skip
+    assert drawn(rolled(step)) == ["div × 8", "add × 8", "div × 8"]
+    assert drawn(rolled(step, data=False)) == ["DivBackward0 × 8", "AddBackward0 × 8", "DivBackward0 × 8"]
+
+
+def test_derivatives_of_derivatives_are_no_turns_of_a_loop(tmp_path: Path) -> None:
+    step = run(tmp_path, """
+x = torch.tensor(1.5, requires_grad=True)
+y = torch.sin(x) * x**3
+for order in range(4):
+    (y,) = torch.autograd.grad(y, x, create_graph=True)
+""")  # fmt: skip
+    graph = double_backward(step.graph, None, 4)
+    scene = build(graph, "", data=False)
+    assert roll(scene, graph) is scene
 
 
 def test_two_uses_in_one_turn_are_two_arrows(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(
-        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x\nfor _ in range(6):\n    y = torch.sin(y) * y\ny.sum().backward()\n"
-    )
-    graph = forward(record(Target.of(str(tmp_path / "a.py")))[1].steps[-1].graph)
-    scene = roll(build(graph, "", data=True), graph)
+    scene = rolled(run(tmp_path, """
+x = torch.ones(2, requires_grad=True)
+y = x
+for _ in range(6):
+    y = torch.sin(y) * y
+y.sum().backward()
+"""))  # fmt: skip
     (times,) = (box.id for box in scene.boxes if box.title == "mul" and "×" in box.subtitle)
     assert sum(arrow.head == times and not arrow.back for arrow in scene.arrows) >= 2
 
@@ -96,8 +184,15 @@ def test_a_graph_without_loops_stays_as_it_is(traces: dict[str, Trace]) -> None:
     assert roll(scene, graph) is scene
 
 
-def test_big_graphs_roll_by_themselves_and_on_request_never(step: Step) -> None:
-    def shown(**how: object) -> bool:
+def test_pictures_roll_by_themselves_where_that_makes_them_much_smaller(step: Step, tmp_path: Path) -> None:
+    def shown(step: Step, **how: object) -> bool:
         return "×" in render(step, "forward", **how).decode()  # type: ignore[arg-type]
 
-    assert [shown(), shown(max_nodes=20), shown(max_nodes=20, roll=False), shown(roll=True)] == [False, True, False, True]
+    few = run(tmp_path, "x = torch.ones(2, requires_grad=True)\n(x * x * x * x).sum().backward()\n")
+    assert [shown(step), shown(step, max_nodes=200), shown(step, max_nodes=200, roll=False)] == [False, True, False]
+    assert [shown(few, max_nodes=200), shown(few, roll=True)] == [False, True]
+
+
+def test_a_leaf_with_far_users_is_one_box_on_request(step: Step) -> None:
+    tagged, whole = (render(step, "forward", roll=False, tags=tags).decode() for tags in (True, False))
+    assert [tagged.count("ellipse"), whole.count("ellipse")] == [2 * 9 + 1, 2 + 1]  # of w and u, and the legend's

@@ -142,3 +142,42 @@ def test_a_loop_that_ends_differently_keeps_its_calls_apart() -> None:
     first, last = recorded(train, {"net": net}, "first,last")
     assert calls(first) == calls(last)
     assert [call for _, call in places(first)] == [call for _, call in places(last)]
+
+
+def test_modules_are_found_in_lists_and_in_objects() -> None:
+    class Pair:
+        def __init__(self) -> None:
+            self.net = nn.Tanh()
+
+    pair, nets, x = Pair(), [nn.Sigmoid()], torch.ones(2, requires_grad=True)
+    (graph,) = recorded(lambda: nets[0](pair.net(x)).sum().backward(), {"pair": pair, "nets": nets})
+    assert [call.path for call in graph.calls] == ["pair.net", "nets[0]"]
+
+
+def test_a_part_that_is_called_by_itself_is_named_by_its_place() -> None:
+    net, x = nn.Sequential(nn.Tanh(), nn.Sequential(nn.Sigmoid())), torch.ones(2, requires_grad=True)
+    (graph,) = recorded(lambda: net[1][0](x).sum().backward(), {"net": net})
+    assert [call.path for call in graph.calls] == ["net.1.0"]
+
+
+def test_what_is_computed_anew_in_the_backward_pass_ran_in_a_module_too() -> None:
+    net, x = nn.Tanh(), torch.ones(2, requires_grad=True)
+    checkpoint = torch.utils.checkpoint.checkpoint
+    graphs = recorded(lambda: checkpoint(net, x, use_reentrant=False).sum().backward(), {"net": net})
+    assert {call.path for graph in graphs for call in graph.calls} <= {"net"}
+
+
+def test_modules_that_compare_by_value_are_told_apart() -> None:
+    class Odd(nn.Module):
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def forward(self, x: Any) -> Any:
+            return x.sin()
+
+    one, two, x = Odd(), Odd(), torch.ones(2, requires_grad=True)
+    (graph,) = recorded(lambda: two(one(x)).sum().backward(), {"one": one, "two": two})
+    assert [call.path for call in graph.calls] == ["one", "two"]

@@ -398,13 +398,14 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
-            items[i] = Packed(item, _itself, edge_of(item))
+            items[i] = Packed(item, itself, edge_of(item))
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
     node._saved = tuple(items)
 
 
-def _itself(tensor: Tensor) -> Tensor:
+def itself(tensor: Tensor) -> Tensor:
+    """How a tensor is opened that was kept as it is."""
     return tensor
 
 
