@@ -17,6 +17,7 @@ from autograph_cli.export import render
 from autograph_cli.export.timeline import execution_order, moments
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, reachable
 from autograph_cli.record.runner import Target, record
+from tests.export.nets import layers
 
 ROOT = Path(__file__).parents[2]
 ODD = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", '"&quot;\'', "权重", "\u2028", "${x}", "{title}")
@@ -184,20 +185,116 @@ def test_the_slider_shows_what_has_run(page: Any) -> None:
 
 
 def test_wheel_drag_and_keys_move_the_picture(page: Any) -> None:
-    def box() -> list[float]:
-        return [float(number) for number in page.get_attribute("svg", "viewBox").split()]
+    def eye() -> list[float]:
+        """How far the picture is moved, and how large it is."""
+        return [float(number) for number in re.findall(r"-?[\d.]+", page.evaluate("document.querySelector('svg').style.transform"))]
 
-    whole = box()
+    whole = eye()
     page.mouse.move(400, 400)
     page.mouse.wheel(0, -400)
-    page.wait_for_function(f"document.querySelector('svg').viewBox.baseVal.width < {whole[2]}")
-    closer = box()
+    page.wait_for_function(f"document.querySelector('svg').getBoundingClientRect().width > 1.5 * {whole[2]} * document.querySelector('svg').viewBox.baseVal.width")
+    closer = eye()
     page.mouse.down()
     page.mouse.move(300, 350)
     page.mouse.up()
-    assert box()[0] > closer[0] and box()[2] == closer[2]
+    assert eye() == pytest.approx([closer[0] - 100, closer[1] - 50, closer[2]], abs=0.1)
+    page.keyboard.press("ArrowRight")
+    assert eye() == pytest.approx([closer[0] - 160, closer[1] - 50, closer[2]], abs=0.1)
     page.keyboard.press("0")
-    assert box() == pytest.approx(whole)
+    assert eye() == pytest.approx(whole)
+
+
+def modules_page(browser: Any, folder: Path, said: list[str], **options: Any) -> Any:
+    (folder / "layers.html").write_bytes(render(layers(3), "forward", "html", title="layers", **options))
+    opened = browser.new_page(viewport={"width": 1200, "height": 800})
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto((folder / "layers.html").as_uri())
+    return opened
+
+
+def test_modules_close_and_open(browser: Any, tmp_path: Path) -> None:
+    opened = modules_page(browser, tmp_path, said := [])
+
+    def seen() -> int:
+        return opened.locator(".box:visible").count()
+
+    whole, height = seen(), opened.locator("svg").bounding_box()["height"]
+    block = next(key for key, frame in data_of(opened.content())["frames"].items() if frame["title"].startswith("blocks.1"))
+    opened.click(f"#{block} .sign")
+    assert seen() == whole - 2
+    assert opened.locator("svg").bounding_box()["height"] < height
+    assert "3 parameters" in opened.text_content(f"#shut_{block}")
+    inside, arrows = opened.locator(f"#shut_{block}").bounding_box(), opened.locator(".arrow:visible polygon")
+    heads = [arrows.nth(number).bounding_box() for number in range(arrows.count())]
+    assert any(abs(head["y"] + head["height"] - inside["y"]) < 3 for head in heads), "an arrow ends at the closed module"
+    opened.click(f"#shut_{block}")
+    assert opened.locator(".chosen").count() == 1 and "above" in opened.text_content("#hangs")
+    opened.click("#toggle")
+    assert seen() == whole
+    assert opened.locator("svg").bounding_box()["height"] == pytest.approx(height, abs=0.5)
+    assert said == []
+
+
+def test_keys_close_and_open_modules_and_search_opens_them(browser: Any, tmp_path: Path) -> None:
+    opened = modules_page(browser, tmp_path, said := [], depth=0)
+    assert opened.locator(".shut:visible").count() == 1
+    opened.keyboard.press("]")
+    assert opened.locator(".shut:visible").count() == 3
+    opened.keyboard.press("[")
+    assert opened.locator(".shut:visible").count() == 1
+    opened.locator(".shut:visible").focus()
+    opened.keyboard.press("Enter")
+    assert opened.locator(".shut:visible").count() == 3
+    opened.fill("#search", "blocks.2.fc.weight")
+    assert opened.locator(".shut.found:visible").count() == 1
+    opened.press("#search", "Enter")
+    assert opened.locator(".box.found:visible").count() == 1 and opened.locator(".shut:visible").count() == 2
+    assert said == []
+
+
+def test_a_module_closed_is_lit_by_the_slider(browser: Any, tmp_path: Path) -> None:
+    opened = modules_page(browser, tmp_path, said := [], depth=1)
+    opened.locator("#slider").fill("1")
+    assert opened.locator(".shut.now:visible").count() == 1 and opened.locator(".shut.later:visible").count() == 2
+    assert said == []
+
+
+def test_gradients_flow_back_along_the_arrows_of_the_data(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
+    (tmp_path / "flow.html").write_bytes(render(step, "forward", "html"))
+    opened = browser.new_page()
+    opened.goto((tmp_path / "flow.html").as_uri())
+    opened.locator("#slider").fill("1")
+    assert opened.locator(".flow:not(.against)").count() == 2 and opened.locator(".gradient").count() == 0
+    for _ in range(8):
+        opened.evaluate("document.activeElement.blur()")
+        opened.keyboard.press(".")
+    assert opened.text_content("#step") == "9/10 backward: mm"
+    assert opened.locator(".gradient.against").count() == 1, "the input needs no gradient"
+    assert opened.locator(".ran").count() == 5 + 2  # with the two results, z and loss
+
+
+def test_what_a_backward_ran_is_shown(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / "samples/first.py")), record={"inside"})[1].steps[-1]
+    (tmp_path / "inside.html").write_bytes(render(step, "backward", "html"))
+    opened = browser.new_page()
+    opened.goto((tmp_path / "inside.html").as_uri())
+    opened.click('[aria-label="PowBackward0"]')
+    opened.click("#look")
+    assert "inside PowBackward0" in opened.text_content("#inside") and opened.locator("#inside .operation").count() > 1
+    assert opened.locator("#inside [id]:not(#back):not(#ran)").count() == 0
+    opened.keyboard.press("Escape")
+    assert not opened.locator("#inside").is_visible() and opened.locator(".chosen").count() == 1
+
+
+def test_a_phone_shows_text_that_can_be_read(browser: Any, traces: dict[str, Trace], tmp_path: Path) -> None:
+    (tmp_path / "small.html").write_bytes(render(traces["higher_order"].steps[0], "double-backward", "html"))
+    opened = browser.new_page(viewport={"width": 390, "height": 844})
+    opened.goto((tmp_path / "small.html").as_uri())
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+    assert opened.locator("#picture").bounding_box()["height"] > 400
+    assert opened.evaluate("document.querySelector('svg').getBoundingClientRect().width / document.querySelector('svg').viewBox.baseVal.width") > 0.49
 
 
 def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) -> None:

@@ -10,6 +10,23 @@ const modulesOf = (data, svg) => {
     return element;
   };
   const all = (selector) => [...svg.querySelectorAll(selector)];
+  /** Move an element by writing its places anew; browsers are slow with thousands of transforms. */
+  const PLACES = { rect: ["x", "y"], text: ["x", "y"], ellipse: ["cx", "cy"], line: ["x1", "y1", "x2", "y2"], polygon: ["points"] };
+  const shapes = new WeakMap();
+  const move = (element, dx, dy) => {
+    if (!shapes.has(element)) {
+      const found = element.children.length ? [...element.querySelectorAll("rect, text, ellipse, line, polygon")] : [element];
+      shapes.set(element, { dx: 0, dy: 0, parts: found.map((shape) => [shape, PLACES[shape.tagName].map((name) => [name, numbers(shape.getAttribute(name))])]) });
+    }
+    const shape = shapes.get(element);
+    if (shape.dx === dx && shape.dy === dy) return;
+    Object.assign(shape, { dx, dy });
+    let odd = false;
+    for (const [part, places] of shape.parts) {
+      odd = false;
+      for (const [name, at] of places) part.setAttribute(name, at.map((value) => { odd = !odd; return (value + (odd ? dx : dy)).toFixed(2); }).join(" "));
+    }
+  };
   const numbers = (text) => text.match(/-?[\d.]+/g).map(Number);
 
   // ---------------------------------------------------------------- what is there
@@ -40,19 +57,22 @@ const modulesOf = (data, svg) => {
   const layer = document.createElementNS(svg.namespaceURI, "g");
   svg.insertBefore(layer, legend);
 
-  for (const frame of frames) {
-    const text = frame.element.querySelector("text"), words = text.getBBox();
-    Object.assign(frame, { text, words: [words.x, words.y, words.x + words.width, words.y + words.height], plate: frame.element.querySelector("rect") });
+  const texts = frames.map((frame) => frame.element.querySelector("text"));
+  const words = texts.map((text) => text.getBBox()).map(({ x, y, width, height }) => [x, y, x + width, y + height]);
+  for (const [place, frame] of frames.entries()) {
+    Object.assign(frame, { text: texts[place], words: words[place], plate: frame.element.querySelector("rect") });
     frame.sign = make("g", frame.element, { class: "sign", tabindex: "0", role: "button", "aria-expanded": "true", "aria-label": "Close " + frame.title });
-    make("rect", frame.sign, { x: -9, y: -9, width: 18, height: 18, fill: "transparent" });
-    make("path", frame.sign, { d: "M-4,-4H4V4H-4ZM-2,0H2", fill: "none", stroke: "#5B6270" });
+    const [x, y] = [frame.at[2] - 10, frame.at[1] + 10];
+    make("rect", frame.sign, { x: x - 9, y: y - 9, width: 18, height: 18, fill: "transparent" });
+    make("rect", frame.sign, { x: x - 4, y: y - 4, width: 8, height: 8, fill: "none", stroke: "#5B6270" });
+    make("line", frame.sign, { x1: x - 2, y1: y, x2: x + 2, y2: y, stroke: "#5B6270" });
     frame.shut = make("g", layer, { id: "shut_" + frame.id, class: "box shut gone", tabindex: "0", role: "button", "aria-expanded": "false", "aria-label": frame.title });
     frame.cover = make("rect", frame.shut, { rx: 8, fill: "#E4E6EB", stroke: "#5B6270", "stroke-width": 2 });
     frame.told = make("g", frame.shut);
     const top = -LEADING * frame.lines.length / 2;
-    make("text", frame.told, { y: top + 4, fill: "#222222" }).textContent = "⊞ " + frame.title;
-    frame.lines.forEach((line, place) => {
-      make("text", frame.told, { y: top + 5 + LEADING * (place + 1), fill: "#555555", "font-size": 9 }).textContent = line;
+    make("text", frame.told, { x: 0, y: top + 4, fill: "#222222" }).textContent = "⊞ " + frame.title;
+    frame.lines.forEach((line, turn) => {
+      make("text", frame.told, { x: 0, y: top + 5 + LEADING * (turn + 1), fill: "#555555", "font-size": 9 }).textContent = line;
     });
   }
 
@@ -155,7 +175,6 @@ const modulesOf = (data, svg) => {
     const y = down ? at[1] : at[3], t = y1 === y0 ? 1 : Math.min(1, Math.max(0, (y - y0) / (y1 - y0)));
     return { x: x0 + (x1 - x0) * t, y, down };
   };
-  const move = (element, x, y) => { if (x || y) element.setAttribute("transform", `translate(${x},${y})`); else element.removeAttribute("transform"); };
   const draw = (curve, mx, my) => {
     let d = "", i = 0;
     for (const mark of curve.marks) {
@@ -170,6 +189,7 @@ const modulesOf = (data, svg) => {
     rect.setAttribute("width", Math.max(0, right - left)); rect.setAttribute("height", Math.max(0, bottom - top));
     return [left, top, right, bottom];
   };
+  const point = (polygon, x, y, back) => polygon.setAttribute("points", `${x},${y} ${x - 3.2},${y + back} ${x + 3.2},${y + back}`);
   const drawArrow = (arrow, mx, my) => {
     const gone = arrow.tail.top && arrow.tail.top === arrow.head.top;
     arrow.element.classList.toggle("gone", Boolean(gone));
@@ -177,12 +197,9 @@ const modulesOf = (data, svg) => {
     draw(arrow, mx, my);
     const [x, y] = arrow.tip, met = arrow.head.top && entry(arrow, arrow.head.top.at);
     if (met) {
-      const [tx, ty] = [mx(met.x), my(met.y)], back = met.down ? ty - 8 : ty + 8;
-      arrow.polygon.setAttribute("points", `${tx},${ty} ${tx - 3.2},${back} ${tx + 3.2},${back}`);
-      move(arrow.polygon, 0, 0);
+      point(arrow.polygon, mx(met.x), my(met.y), met.down ? -8 : 8);
     } else {
-      arrow.polygon.setAttribute("points", arrow.tip.join(" "));
-      move(arrow.polygon, mx(x) - x, my(y) - y);
+      point(arrow.polygon, mx(x), my(y), arrow.tip[3] - y);
     }
   };
   const drawFrame = (frame, mx, my) => {
@@ -192,13 +209,15 @@ const modulesOf = (data, svg) => {
     const [left, top, right, bottom] = span(shut ? frame.cover : frame.plate, frame.at, mx, my);
     if (shut) {
       const fits = Math.min(1, (right - left) / frame.size[0], (bottom - top) / frame.size[1]);
-      frame.told.setAttribute("transform", `translate(${(left + right) / 2},${(top + bottom) / 2}) scale(${fits})`);
+      move(frame.told, (left + right) / 2 / fits, (top + bottom) / 2 / fits);
+      if (fits < 1) frame.told.setAttribute("transform", `scale(${fits})`); else frame.told.removeAttribute("transform");
     } else {
       const [x, , , y] = frame.words;
       move(frame.text, mx(x) - x, my(y) - y);
-      move(frame.sign, right - 10, top + 10);
+      move(frame.sign, right - frame.at[2], top - frame.at[1]);
     }
   };
+  let bent = false;
   /** Put everything where it belongs; gives the new width and height. */
   const arrange = () => {
     for (const frame of frames) {
@@ -206,7 +225,10 @@ const modulesOf = (data, svg) => {
       frame.top = (around && around.top) || (frame.closed ? frame : null);
     }
     for (const box of boxes) box.top = box.frame ? frameOf.get(box.frame).top : null;
-    const [xs, ys] = obstacles(), shut = frames.filter((frame) => frame.top === frame);
+    const shut = frames.filter((frame) => frame.top === frame);
+    if (!shut.length && !bent) return { w: size[0], h: size[1] };
+    bent = shut.length > 0;
+    const [xs, ys] = obstacles();
     const mx = axis(shut, xs, 0), my = axis(shut, ys, 1);
     for (const box of boxes) {
       box.element.classList.toggle("gone", box.top !== null);
@@ -238,6 +260,7 @@ const modulesOf = (data, svg) => {
   for (const id of data.closed) frameOf.get(id).closed = true;
   return {
     frames, frameOf, arrange,
+    labels: new Map(labels.map((label) => [label.arrow.element.id, label.element])),
     /** The closed frame in which a box is hidden. */
     topOf: (id) => boxOf.get(id).top,
     /** Open all that hides a box; says whether there was any. */

@@ -9,6 +9,7 @@
   for (const id of boxes.keys()) { ahead.set(id, []); behind.set(id, []); }
   for (const arrow of arrows) { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); }
   const modules = modulesOf(data, svg);
+  for (const arrow of arrows) arrow.parts = [arrow.element, modules.labels.get(arrow.element.id)].filter(Boolean);
   const clear = (...names) => {
     for (const name of names) for (const element of [...svg.getElementsByClassName(name)]) element.classList.remove(name);
   };
@@ -19,9 +20,13 @@
 
   const eye = { x: 0, y: 0, scale: 1 };
   let full = { w: 1, h: 1 };
+  let idle = 0;
+  /** The picture is drawn once and moved as a whole; only when it comes to rest is it drawn anew at its scale. */
   const show = () => {
-    svg.setAttribute("viewBox", [eye.x, eye.y, frame.clientWidth / eye.scale, frame.clientHeight / eye.scale].join(" "));
-    svg.classList.toggle("far", eye.scale < 0.25);
+    svg.style.transform = `translate(${-eye.x * eye.scale}px,${-eye.y * eye.scale}px) scale(${eye.scale})`;
+    svg.classList.add("moving");
+    clearTimeout(idle);
+    idle = setTimeout(() => { svg.classList.remove("moving"); svg.classList.toggle("far", eye.scale < 0.25); }, 150);
   };
   const place = (event) => { const at = frame.getBoundingClientRect(); return [eye.x + (event.clientX - at.left) / eye.scale, eye.y + (event.clientY - at.top) / eye.scale]; };
   const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 3);
@@ -97,7 +102,7 @@
     const met = new Set(from), waiting = [...from];
     while (waiting.length) {
       for (const arrow of near.get(waiting.pop())) {
-        lit.add(arrow.element);
+        for (const part of arrow.parts) lit.add(part);
         if (!met.has(arrow[end])) { met.add(arrow[end]); waiting.push(arrow[end]); }
       }
     }
@@ -159,7 +164,13 @@
 
   // ---------------------------------------------------------------- modules
 
-  const arrange = () => { full = modules.arrange(); mark(); };
+  const arrange = () => {
+    full = modules.arrange();
+    svg.setAttribute("viewBox", `0 0 ${full.w} ${full.h}`);
+    svg.style.width = full.w + "px";
+    svg.style.height = full.h + "px";
+    mark();
+  };
   const toggle = (module) => {
     const of = () => (module.closed ? module.shut : module.element).getBoundingClientRect();
     const before = of();
@@ -248,7 +259,10 @@
     const to = Number(slider.value), off = to === 0;
     clear("now", "ran", "flow", "gradient", "against");
     for (const [id, element] of boxes) element.classList.toggle("later", !off && data.when[id] > to);
-    for (const arrow of arrows) arrow.element.classList.toggle("later", !off && Math.max(data.when[arrow.tail], data.when[arrow.head]) > to);
+    for (const arrow of arrows) {
+      const later = !off && Math.max(data.when[arrow.tail], data.when[arrow.head]) > to;
+      for (const part of arrow.parts) part.classList.toggle("later", later);
+    }
     label.textContent = "";
     if (!off) {
       const [phase, title, runs, its] = steps[to - 1], pass = data.phases[phase].replace(" makes", "");
@@ -257,16 +271,12 @@
       }
       for (const id of its) boxes.get(id).classList.add("now");
       flowing(steps[to - 1]);
+      keep(seenOf(its[0]));
       label.textContent = `${to}/${steps.length} ${data.phases[phase]}: ${title}`;
     }
     mark();
   };
-  const step = (by) => {
-    slider.value = Number(slider.value) + by;
-    run();
-    const now = steps[Number(slider.value) - 1];
-    if (now) keep(seenOf(now[3][0]));
-  };
+  const step = (by) => { slider.value = Number(slider.value) + by; run(); };
   const halt = () => { clearInterval(timer); timer = 0; get("play").textContent = "▶"; };
   const play = () => {
     if (timer) return halt();
