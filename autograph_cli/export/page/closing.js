@@ -57,6 +57,7 @@ const modulesOf = (data, svg) => {
   const layer = document.createElementNS(svg.namespaceURI, "g");
   svg.insertBefore(layer, legend);
 
+  const wide = legend.firstChild ? legend.getBBox().width + 28 : 0;
   const texts = frames.map((frame) => frame.element.querySelector("text"));
   const words = texts.map((text) => text.getBBox()).map(({ x, y, width, height }) => [x, y, x + width, y + height]);
   for (const [place, frame] of frames.entries()) {
@@ -249,7 +250,7 @@ const modulesOf = (data, svg) => {
       const [left, top] = span(lane.rect, lane.at, mx, my);
       move(lane.heading, left - lane.at[0], top - lane.at[1]);
     }
-    const down = my(size[1]) - size[1], far = Math.max(mx(size[0]), legend.firstChild ? legend.getBBox().width + 28 : 0);
+    const down = my(size[1]) - size[1], far = Math.max(mx(size[0]), wide);
     move(legend, 0, down);
     paper.setAttribute("width", far); paper.setAttribute("height", size[1] + down);
     return { w: far, h: size[1] + down };

@@ -20,13 +20,19 @@
 
   const eye = { x: 0, y: 0, scale: 1 };
   let full = { w: 1, h: 1 };
-  let idle = 0;
-  /** The picture is drawn once and moved as a whole; only when it comes to rest is it drawn anew at its scale. */
+  let idle = 0, sharp = 1;
+  const rest = () => {
+    sharp = eye.scale;
+    svg.classList.remove("moving");
+    svg.classList.toggle("far", eye.scale < 0.25);
+  };
+  /** The picture is drawn once and moved as a whole; it is drawn anew when it comes to rest, or is of another size. */
   const show = () => {
     svg.style.transform = `translate(${-eye.x * eye.scale}px,${-eye.y * eye.scale}px) scale(${eye.scale})`;
-    svg.classList.add("moving");
     clearTimeout(idle);
-    idle = setTimeout(() => { svg.classList.remove("moving"); svg.classList.toggle("far", eye.scale < 0.25); }, 150);
+    if (eye.scale < sharp / 3 || eye.scale > sharp * 6) return rest();
+    svg.classList.add("moving");
+    idle = setTimeout(rest, 150);
   };
   const place = (event) => { const at = frame.getBoundingClientRect(); return [eye.x + (event.clientX - at.left) / eye.scale, eye.y + (event.clientY - at.top) / eye.scale]; };
   const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 3);
