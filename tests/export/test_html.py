@@ -15,9 +15,9 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.timeline import execution_order, moments
-from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, reachable
+from autograph_cli.graph import Edge, Graph, Node, Output, Root, Slice, TensorType, Trace, backward, reachable
 from autograph_cli.record.runner import Target, record
-from tests.export.nets import layers
+from tests.export.nets import Net, layers
 
 ROOT = Path(__file__).parents[2]
 ODD = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", '"&quot;\'', "权重", "\u2028", "${x}", "{title}")
@@ -48,6 +48,25 @@ def test_the_policy_allows_the_pages_own_script_and_style_alone(traces: dict[str
         assert f"{rule} 'sha256-{digest}'" in policy[1]
     assert not re.search(r' (?:style|on\w+|href|src)="', page)
     assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_the_same_graph_gives_the_same_bytes() -> None:
+    assert render(layers(4), "forward", "html", depth=1) == render(layers(4), "forward", "html", depth=1)
+
+
+def test_what_is_more_than_asked_for_is_closed_at_first_and_there_to_open() -> None:
+    data = data_of(render(layers(20), "forward", "html", max_nodes=30).decode())
+    assert sum(key.startswith("n") for key in data["boxes"]) == 62
+    assert sorted(data["frames"][key]["title"].split(": ")[1] for key in data["closed"]) == ["Block"] * 20 + ["Linear"] * 20
+    assert not data_of(render(layers(20), "forward", "html", max_nodes=None).decode())["closed"]
+    folded = data_of(render(layers(20), "forward", "html", max_nodes=10).decode())
+    assert len(folded["boxes"]) <= 10, "where closing is not enough, it is folded as other pictures are"
+
+
+def test_a_slice_knows_its_moments(capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
+    data = data_of(render(step, "backward", "html", part=Slice(around=("mm",), radius=1)).decode())
+    assert [title for _, title, runs, _ in data["steps"] if runs] == ["SqueezeBackward4", "MmBackward0", "w"]
 
 
 def test_the_data_tell_every_box_and_arrow(traces: dict[str, Trace]) -> None:
@@ -306,4 +325,20 @@ def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) ->
     opened.goto((tmp_path / "odd.html").as_uri())
     opened.click("text=onerror")
     assert opened.text_content("#name") == ODD[1]
+    assert said == []
+
+
+def test_a_hostile_module_stays_text_when_it_is_closed(browser: Any, tmp_path: Path) -> None:
+    net = Net()
+    call = net.call(ODD[1], ODD[0], parameters=3)
+    graph = net.graph(net.op("mul", net.leaf("x"), net.leaf(f"{ODD[1]}.weight", ODD[1]), call=call))
+    (tmp_path / "odd.html").write_bytes(render(graph, "forward", "html", depth=0))
+    opened = browser.new_page()
+    said: list[str] = []
+    for event in ("dialog", "console", "pageerror"):
+        opened.on(event, lambda what: said.append(str(what)))
+    opened.goto((tmp_path / "odd.html").as_uri())
+    assert "<img src=x" in opened.locator(".shut:visible").text_content()
+    opened.locator(".shut:visible").dblclick()
+    assert opened.locator(".shut:visible").count() == 0 and opened.locator("img").count() == 0
     assert said == []

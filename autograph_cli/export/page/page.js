@@ -101,7 +101,7 @@
 
   const told = (id) => data.boxes[id] || data.frames[id];
   const tell = (id) => {
-    get("name").textContent = id ? told(id).title : data.title;
+    get("name").textContent = id ? told(id).title : data.title || document.title;
     get("text").textContent = id ? told(id).text : data.about + (matchMedia("(max-width: 700px)").matches ? "" : "\n\n" + data.keys);
   };
   const walk = (from, near, end, lit) => {
