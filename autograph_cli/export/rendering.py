@@ -20,7 +20,7 @@ from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
-from autograph_cli.export.scene import Scene, build
+from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
@@ -93,10 +93,10 @@ class Job:
         closed = closed_at_first(scene, self.depth, self.max_nodes)
         return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (place(scene), closed)
 
-    def insides(self) -> dict[int, str]:
-        """Pictures of what the backward of nodes ran, where that was recorded."""
-        found = {}
-        for node in self.graph:
+    def insides(self, drawn: Iterable[Box]) -> dict[int, str]:
+        """Pictures of what the backward of drawn nodes ran, where that was recorded."""
+        found, keys = {}, {box.id for box in drawn}
+        for node in (node for node in self.graph if f"n{node.id}" in keys):
             ran = None if node.measured is None else node.measured.inside
             if ran is not None and ran.nodes:
                 title, shown = inside_words(node), (*self.shown, "formula")
@@ -141,7 +141,7 @@ def _png(job: Job) -> bytes:
 def _html(job: Job) -> bytes:
     placed, closed = job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides())).encode()
+    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes))).encode()
 
 
 FORMATS: dict[str, Format] = {
