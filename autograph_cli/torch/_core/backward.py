@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes, general, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
+from .node import AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, marks_leaf, shape_dtype
 from .operation import operations
 from .size import Size
 from .state import BackwardCall, L, S
@@ -224,6 +224,8 @@ class Pass:
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Node, int] = {}
         """AccumulateGrad -> how many gradients it still waits for."""
+        self.given: list[Any] = []
+        """The gradients of the roots, which the caller still holds."""
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
         if self.call.inputs is not None:
@@ -234,6 +236,7 @@ class Pass:
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.recorded, self
         try:
+            self.given = [g._raw for g in grads]
             for edge, given in zip(edges, grads, strict=True):
                 self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
             self._walk(order)
@@ -338,7 +341,8 @@ class Pass:
                 if target.__class__ is AccumulateGrad:
                     leaves[target] -= 1
                     if not leaves[target]:
-                        self._finish_leaf(target, pending.pop(target))
+                        shared = g is grads[-1] and edge is not node._edges[-1]
+                        self._finish_leaf(target, pending.pop(target), shared)
 
     def awaits(self, node: Node) -> bool:
         """Whether `node` will still run, or its gradient still be kept, in this pass."""
@@ -386,7 +390,8 @@ class Pass:
             if g is not None:
                 self._finish_leaf(leaf, g)
 
-    def _finish_leaf(self, leaf: Any, g: Any) -> None:
+    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
+        """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
         if self.only is not None and leaf not in self.captures:
             return
         if S.observer is not None:
@@ -399,7 +404,7 @@ class Pass:
             for place in self.captures[leaf][0]:
                 self.found[place] = g
             return
-        if variable._edge is not LEAF:
+        if not marks_leaf(variable._edge):
             if variable.requires_grad:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return
@@ -411,7 +416,7 @@ class Pass:
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
-            accumulate(variable, g)
+            accumulate(variable, g, shared or any(g is root for root in self.given))
         if meta is not None and meta.post_hooks:
             hooking.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:

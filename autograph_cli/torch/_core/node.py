@@ -239,10 +239,16 @@ class View:
 
     def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
         self.base = base
-        self.edge = edge
+        self.edge: Any = edge
+        """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version
         self.creation = creation
         """Why the view refuses in-place changes, if it does (see views.py)."""
+
+
+def marks_leaf(edge: Any) -> bool:
+    """Whether a tensor's `_edge` makes it a leaf that asks for its gradient: also a view can be one."""
+    return edge is LEAF or (edge.__class__ is View and edge.edge is LEAF)
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
@@ -250,7 +256,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
     edge = tensor._edge
     if edge is None or edge.__class__ is tuple:
         return edge
-    if edge is LEAF:
+    if edge is LEAF or edge.edge is LEAF:
         meta = tensor._meta
         if meta is not None and meta.accumulator is not None:
             node = meta.accumulator()
@@ -393,9 +399,10 @@ def _origin(node: Node, index: int) -> str:
     """`, which is output 0 of Mul,` for a tensor that an operation made."""
     item = node._saved[index]
     if isinstance(item, SavedResult):
-        edge: Any = (node, node._item_results[index])
+        number = node._item_results[index]
+        edge: Any = (node, number) if number in node._differentiable else None
     else:
-        edge = edge_of(item) if item._edge is not LEAF else None
+        edge = None if marks_leaf(item._edge) else edge_of(item)
     return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
 
 
@@ -424,7 +431,7 @@ def unpack(node: Node, index: int) -> Any:
         tensor._counter = item._counter
         return tensor
     position = node._item_edges[index]
-    if position is None or item._edge is LEAF:
+    if position is None or marks_leaf(item._edge):
         return item
     edge = node._edges[position]
     return item if edge_of(item) == edge else _with_history(item, edge)

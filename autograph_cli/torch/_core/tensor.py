@@ -9,7 +9,7 @@ from typing import Any
 from . import dtypes
 from .device import CPU
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of, marks_leaf
 from .rows import Rows
 from .size import Size
 from .state import L
@@ -112,46 +112,48 @@ class Tensor(metaclass=Named):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        edge = edge_of(self) if self._edge is not LEAF else None
-        if edge is not None:
-            if wanted:
-                return
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
+        if not self.is_leaf:
+            raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
+        view = self._edge if self._edge.__class__ is View else None
         if not wanted:
-            self._edge = None if self._edge is LEAF else self._edge
+            if view is None:
+                self._edge = None
+            elif view.edge is LEAF:
+                view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._edge = LEAF
+        if view is None:
+            self._edge = LEAF
+        elif not view.base.requires_grad:
+            view.edge = LEAF
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) the gradient of this leaf."""
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
         edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and edge.edge is None)
+        return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
     @property
     def grad_fn(self) -> Node | None:
         edge = self._edge
-        if edge is None or edge is LEAF:
+        if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
         return None if edge is None else edge[0]
 
     @property
     def output_nr(self) -> int:
-        edge = None if self._edge is LEAF else edge_of(self)
+        edge = None if marks_leaf(self._edge) else edge_of(self)
         return 0 if edge is None else edge[1]
 
     @property
@@ -241,7 +243,7 @@ class Tensor(metaclass=Named):
         """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is LEAF:
+        if marks_leaf(self._edge):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
             return Handle(meta.hooks, hook)
@@ -278,6 +280,9 @@ class Tensor(metaclass=Named):
     def __hash__(self) -> int:
         return id(self)
 
+
+_NO_LEAF = "you can only change requires_grad flags of leaf variables."
+_DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 
 new = object.__new__
 

@@ -218,11 +218,12 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
         asked = tensor.requires_grad
         if edge.creation and (asked or any(isinstance(x, Tensor) and x.requires_grad for x in others)):
             _refuse(edge.edge, edge.creation, "is being")
-        if asked and edge.base.is_leaf:
+        if asked and (edge.base.is_leaf or edge.edge is LEAF):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _refuse(edge: Edge | None, creation: str, what: str) -> None:
+def _refuse(edge: Any, creation: str, what: str) -> None:
+    edge = None if edge is LEAF else edge
     if creation in _MODES:
         how, mode, name = _MODES[creation]
         which = "A view was" if edge is None else f"Output {edge[1]} of {short_name(edge[0])} is a view of a view which was"

@@ -195,6 +195,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     made = instance(type(self), raw if isinstance(raw, np.generic) else raw.copy("K"))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None
+    made._counter = [1] if type(self) is Tensor else None
     if self._meta is not None and self._meta.grad is not None:
         made.meta().grad = copy.deepcopy(self._meta.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))

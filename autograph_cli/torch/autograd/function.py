@@ -23,6 +23,7 @@ from .._core.node import (
     edge_of,
     freed,
     like_of,
+    marks_leaf,
     save,
     shape_dtype,
     unpack,
@@ -302,6 +303,8 @@ def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record:
     constant = _tensors(
         node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
     )
+    for x in dirty:
+        bump(x)
     _check_dirty(args, outputs, dirty, record)
     node._extra = None
     node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
@@ -352,7 +355,7 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
                 UserWarning,
                 stacklevel=4,
             )
-        if record and x._edge is LEAF:
+        if record and marks_leaf(x._edge):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
@@ -364,8 +367,9 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
 def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
     edge: Edge | None = (node, number) if number in node._differentiable else None
+    if edge is None:
+        return _outside(x, args)
     if _among(x, dirty):
-        bump(x)
         if x._edge.__class__ is not View:
             x._edge = edge
         return x
@@ -380,6 +384,17 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
         return x
     view = x._edge
     x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
+    return x
+
+
+def _outside(x: Tensor, args: tuple[Any, ...]) -> Tensor:
+    """An output without a gradient: an input that asks for one is left as it is."""
+    if not x.requires_grad:
+        return x
+    if _among(x, args):
+        return x.detach()
+    if x._edge.__class__ is not View:
+        x._edge = None
     return x
 
 
