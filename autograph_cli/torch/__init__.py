@@ -44,7 +44,7 @@ _OPERATIONS = (
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
-    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
+    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
     "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist",
 )  # fmt: skip
@@ -76,8 +76,8 @@ from . import (
     utils,
     version,
 )
-from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
+from ._ops.storage import UntypedStorage
 from ._settings import (
     are_deterministic_algorithms_enabled,
     get_float32_matmul_precision,

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._core.device import device
 from ._core.dtypes import dtype
-from ._ops.conversion import UntypedStorage
+from ._ops.storage import UntypedStorage
 from ._saving.archive import Reader, Writer
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage

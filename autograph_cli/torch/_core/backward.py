@@ -161,7 +161,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
     made = []
     for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
         edge = _root_edge(root)
-        if edge is None:
+        if edge is None and (g is None or not isinstance(g, Tensor) or g._raw.shape == root._raw.shape):
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         shape, kind = _root_type(root, edge)
         if g is None:
@@ -169,7 +169,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
                 raise RuntimeError(
-                    f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
+                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
                 )
             g = make(np.ones(shape, kind)[()])
         elif not isinstance(g, Tensor):
@@ -188,7 +188,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
     return made
 
 
-def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
+def _root_type(root: Any, edge: Any) -> tuple[tuple[int, ...], Any]:
     if isinstance(root, Tensor):
         return root._raw.shape, root._raw.dtype
     return shape_dtype(like_at(edge))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general
+from .arrangement import arranged
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -42,10 +43,9 @@ def install(op: Operation) -> None:
 def _bind(op: Operation) -> Callable[..., Any]:
     kernels = general.kernels()
     if isinstance(op.kernel, str):
-        found: Callable[..., Any] = getattr(kernels, op.kernel)
-        return found
+        return arranged(op.identifier, getattr(kernels, op.kernel))
     kernel = op.kernel
-    return lambda *args: kernel(kernels, *args)
+    return arranged(op.identifier, lambda *args: kernel(kernels, *args))
 
 
 def _scope(op: Operation) -> dict[str, Any]:

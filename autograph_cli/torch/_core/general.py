@@ -13,10 +13,11 @@ import numpy as np
 
 from . import dims, dtypes
 from .device import CPU
+from .memory import resized
 from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .views import check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -134,10 +135,8 @@ def put(target: Tensor, raw: Any) -> None:
             )
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
-        target._raw = np.array(raw)
-        bump(target)
-    else:
-        write(target, raw)
+        target._raw = resized(materialize(target), raw.shape)
+    write(target, raw)
 
 
 # ---------------------------------------------------------------- arguments

@@ -142,7 +142,7 @@ class Operation:
         return f"<operation {self.identifier}>"
 
 
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards",))
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "NotImplemented"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from . import dtypes
 from .device import CPU
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of, marks_leaf
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
 from .size import Size
 from .state import L
@@ -188,10 +188,9 @@ class Tensor(metaclass=Named):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if self._meta is not None and new._raw.dtype != self._raw.dtype:
+            self._meta.accumulator = None
         self._raw = new._raw
-        accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
-        if accumulator is not None:
-            accumulator._like = like_of(new._raw)
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -309,7 +308,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad._raw.shape != tensor._raw.shape:
+    if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .memory import address, window
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, make
@@ -78,22 +79,9 @@ def strides_of(raw: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def address(raw: Any) -> int:
-    interface = raw.__array_interface__
-    found: int = interface["data"][0]
-    return found
-
-
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
-    size = raw.itemsize
-    reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
-    flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
-    if dtype is not None:
-        flat = flat.view(dtype)
-    if not all(shape):
-        return np.empty(shape, flat.dtype)
-    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
+    return window(raw, shape, strides, offset, dtype)
 
 
 def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
@@ -265,9 +253,11 @@ def check_own_memory(raw: Any) -> None:
         )
 
 
-def check_overlap(written: Any, read: Any) -> None:
-    """Raise PyTorch's error where two dense arrays share a part of their memory, and are not one and the same."""
-    if address(written) == address(read) and written.shape == read.shape and written.strides == read.strides:
+def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
+    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
+    if not (written.size and read.size and isinstance(read, np.ndarray)):
+        return
+    if not apart and address(written) == address(read) and written.shape == read.shape and written.strides == read.strides:
         return
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
     if all(dense) and np.may_share_memory(written, read):
@@ -277,6 +267,9 @@ def check_overlap(written: Any, read: Any) -> None:
         )
 
 
+_APART = frozenset(("index_put", "index_add", "index_copy"))
+"""What must not read a part of the memory that it writes, not even the same place."""
+_MAY_OVERLAP = frozenset(("masked_scatter",))
 _SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
 """What writes one value may write it several times to one place."""
 
@@ -328,12 +321,15 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
 
     args = general.operands(op, args)
     target: Tensor = args[0]
-    check_inplace(*args)
+    if op.derivatives:
+        check_inplace(*args)
+    elif L.before_change is not None:
+        L.before_change(target)
     edges = general.edges_of(op, args) if L.records else ()
     wants = general.wanted(op, args, edges)
     for x in args[1:]:
-        if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
-            check_overlap(target._raw, x._raw)
+        if isinstance(x, Tensor) and x._counter is not None and op.name not in _MAY_OVERLAP:
+            check_overlap(target._raw, x._raw, op.name in _APART)
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:

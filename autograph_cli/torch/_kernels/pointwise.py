@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.arrangement import empty_as
 from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
@@ -277,10 +278,17 @@ class Pointwise:
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
-        return a.astype(dtype)
+        if 0 not in a.strides:
+            return a.astype(dtype)
+        made = empty_as(a, dtype)
+        made[...] = a
+        return made[()]
 
     _to_copy = cast
 
     def clone(self, a: Any) -> Any:
-        # What stands for several elements at one place in memory has no order to keep.
-        return a if isinstance(a, np.generic) else a.copy("C" if 0 in a.strides else "K")
+        if isinstance(a, np.generic):
+            return a
+        if 0 not in a.strides:
+            return a.copy("K")
+        return self.cast(a, a.dtype)

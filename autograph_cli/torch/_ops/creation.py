@@ -11,6 +11,7 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, general
 from .._core import layout as layouts
+from .._core.arrangement import empty_as
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import S
@@ -225,7 +226,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    return general.kernels().xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return empty_as(a, dtype) if a.ndim else general.kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:

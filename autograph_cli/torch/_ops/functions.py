@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
-from .._core.registry import composite, dispatch, publish
+from .._core.registry import composite, dispatch, functions, methods, publish, twin
 from .._core.tensor import Tensor
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
@@ -152,9 +152,15 @@ publish(abs, inplace=True, aliases=("absolute",))
 publish(asin, inplace=True, aliases=("arcsin",))
 publish(acos, inplace=True, aliases=("arccos",))
 publish(atan, inplace=True, aliases=("arctan",))
-publish(asinh, inplace=True, aliases=("arcsinh",))
-publish(acosh, inplace=True, aliases=("arccosh",))
-publish(atanh, inplace=True, aliases=("arctanh",))
+for _inverse in (asinh, acosh, atanh):
+    # In place these have nodes of their own, and all that is equal otherwise.
+    _name = _inverse.op.name
+    _changing = operation(
+        f"{_name}_(Tensor self)", _name, floating=True, node=f"{_name.capitalize()}Backward1", self=_inverse.op.derivatives[0].formula
+    )
+    publish(_inverse, aliases=(f"arc{_name[1:]}",))
+    for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
+        methods[_alias] = functions[_alias] = twin(_changing.op)
 publish(atan2, inplace=True, aliases=("arctan2",))
 
 
@@ -246,7 +252,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
-                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         kinds = input._raw.dtype, value._raw.dtype
         if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:

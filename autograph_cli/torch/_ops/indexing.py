@@ -411,6 +411,16 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
+    if input._raw.dtype != source._raw.dtype:
+        mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
+        raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")
+    if source.ndim and d >= source.ndim:
+        raise IndexError(f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
+    n = source._raw.shape[d] if source.ndim else 1
+    if index._raw.size != n:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
+        )
     if _without(input._raw.shape, d) != _without(source._raw.shape, d) or (source.ndim != input.ndim and input.ndim):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "

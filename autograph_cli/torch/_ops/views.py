@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._core import dims
+from .._core.memory import capacity, offset_in
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._core.views import spanned
+from .._core.views import materialize, spanned
 from . import functions as unary
 
 view_op = operation(
@@ -196,17 +197,23 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
     return expand_op(input, expanded(input, dims.sizes(size)))
 
 
+def _type_name(x: Tensor) -> str:
+    legacy = x.dtype.legacy
+    return f"CPU{legacy.removesuffix('Tensor')}Type" if x.dtype.is_complex else f"torch.{legacy}"
+
+
 def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
     shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
-            f"expand(torch.{input.dtype.legacy}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({_type_name(input)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     lead = len(wanted) - len(shape)
     full = []
-    for i, n in enumerate(wanted):
+    for i in reversed(range(len(wanted))):
+        n = wanted[i]
         have = shape[i - lead] if i >= lead else None
         if n == -1:
             if have is None:
@@ -220,7 +227,7 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
                 f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
-    return tuple(full)
+    return tuple(reversed(full))
 
 
 @composite(function=False)
@@ -336,22 +343,23 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    base = input._base if input._base is not None else input
-    shift = 0
-    if base is not input:
-        from .._core.views import geometry
+    return as_strided_op(input, tuple(size), tuple(stride), window_offset(input, size, stride, storage_offset))
 
-        shift = geometry(input._raw, base._raw)[2]
-    offset = 0 if storage_offset is None else storage_offset - shift
-    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if all(size) else 0
-    memory = base._raw.size
-    if reach and offset + shift + reach > memory:
+
+def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
+    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the memory."""
+    raw = materialize(input)
+    start = offset_in(raw)
+    place = start if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(size)} vs {len(stride)}")
+    needed, room = spanned(size, stride, place), capacity(raw)
+    if needed > room:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset + shift}, and itemsize "
-            f"{input._raw.itemsize} requiring a storage size of {(offset + shift + reach) * input._raw.itemsize} are out of bounds "
-            f"for storage of size {memory * input._raw.itemsize}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize {raw.itemsize} requiring a "
+            f"storage size of {needed * raw.itemsize} are out of bounds for storage of size {room * raw.itemsize}"
         )
-    return as_strided_op(input, tuple(size), tuple(stride), offset)
+    return place - start
 
 
 @composite()

@@ -188,6 +188,10 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    elif not all(t.requires_grad for t in tensors):
+        raise AssertionError("Expected gradient function to be set")
     gathered = _Gathered(tensors, fn, mode)
     return _MultiHandle([t.register_hook(gathered.hook(i)) for i, t in enumerate(tensors)])
 

@@ -149,14 +149,16 @@ class Player:
             node = t.grad_fn
         except RuntimeError as error:
             return [first_sentence(error)]
+        if t.is_inference():
+            return [list(t.shape), t.requires_grad, t._is_view()]
         base = t._base
         gradient = t.grad if t.is_leaf or t.retains_grad else None
         return [
             list(t.shape), self._memory(t), self.numbers(t), t.requires_grad, t.is_leaf, self._version(t), t._is_view(),
             None if base is None else next((i for i, x in enumerate(self.v) if x is base), "other"),
-            self._place(node, nodes), t.output_nr, t.retains_grad, t.is_inference(),
+            self._place(node, nodes), t.output_nr, t.retains_grad,
             None if gradient is None else [
-                list(gradient.shape), self._memory(gradient), self.numbers(gradient), gradient.requires_grad, self._version(gradient),
+                list(gradient.shape), self._memory(gradient), self.numbers(gradient), gradient.requires_grad,
                 self._place(gradient.grad_fn, nodes)],
         ]  # fmt: skip
 

@@ -11,11 +11,11 @@ KINDS = {
     "new": (12, "A.sin()|A.exp()|A*2|A**2|A.clone()|A.sum()|A.sum(0)|A.tanh()|A.relu()|-A|A.mean()|A+1|A.sigmoid()|A.sum(-1,keepdim=True)|A.prod()|"
             "A.cumsum(0)|A.abs()|A.max()|torch.sort(A)|A.contiguous()|A.repeat(2)|A.flip(0)|torch.zeros_like(A)|A.t()*2"),
     "two": (12, "A*B|A+B|A-B|torch.cat([A,B])|torch.stack([A,B])|torch.where(A>0,A,B)|A/(B**2+1)|torch.minimum(A,B)|A@B|torch.dot(A,B)|"
-            "torch.outer(A,B)|torch.addcmul(A,A,B)|torch.cat([A,A])|A.index_add(0,torch.tensor([0]),B)|A[torch.tensor([0,0])]|A[A>0]|"
+            "torch.addcmul(A,A,B)|torch.cat([A,A])|A.index_add(0,torch.tensor([0]),B)|A[torch.tensor([0,0])]|A[A>0]|"
             "A.gather(0,torch.zeros_like(A,dtype=torch.long))|torch.index_put(A,(torch.tensor([0]),),B)"),
     "view": (22, "A.view(-1)|A.t()|A[0]|A[:,1]|A[:,:2]|A[1:]|A.unsqueeze(0)|A.unsqueeze(-1)|A.squeeze()|A.expand(2,*A.shape)|A.transpose(0,-1)|"
              "A.reshape(-1)|A.narrow(0,0,1)|A.detach()|A.diagonal()|A.flatten()|A.select(0,0)|A.view_as(A)|A[...]|A[None]|A.data|A.expand_as(A)|"
-             "A.as_strided((2,),(1,))|A.as_strided((2,),(1,),1)|A.as_strided((2,2),(1,1))|A.permute(*range(A.dim())[::-1])|A.movedim(0,-1)|A.T|A.mT|"
+             "A.as_strided((2,),(1,))|A.as_strided((2,),(1,),1)|A.as_strided((2,2),(2,1))|A.permute(*range(A.dim())[::-1])|A.movedim(0,-1)|A.T|A.mT|"
              "A.unflatten(0,(1,-1))|A.swapaxes(0,-1)|A.unfold(0,1,1)|A[::2]|A[-1]|A[0,...]|torch.view_as_real(A)|torch.view_as_complex(A)|A.real|"
              "A.squeeze(0)|A.ravel()|A._base|A.alias()"),
     "views": (8, "A.chunk(2)|A.unbind()|A.split(1)|A.chunk(2,-1)|A.unbind(-1)|A.split([1,1])|torch.tensor_split(A,2)|A.chunk(1)|A.hsplit(1)|"
@@ -25,7 +25,7 @@ KINDS = {
                "setitem(A,slice(None,1),2.)|setitem(A,Ellipsis,B)|setitem(A,A>0,1.)|A.copy_(torch.zeros(()))|setitem(A,torch.tensor([0]),B)|iadd(A,B)|"
                "imul(A,A)|iadd(A,1)|A.index_put_((torch.tensor([0]),),B)|A.index_put_((torch.tensor([0,0]),),B,accumulate=True)|"
                "A.index_put_((A>0,),B)|A.masked_fill_(A<0,B)|A.fill_(B)|A.index_add_(0,torch.tensor([0]),B)|A.index_fill_(0,torch.tensor([0]),1.5)|"
-               "A.masked_scatter_(A>0,B)|A.scatter_(0,torch.zeros_like(A,dtype=torch.long),1.5)|A.fill_diagonal_(2.)|A.cumsum_(0)|A.addmul_(B)|"
+               "A.masked_scatter_(A>0,A.detach()*2)|A.scatter_(0,torch.zeros_like(A,dtype=torch.long),1.5)|A.fill_diagonal_(2.)|A.cumsum_(0)|A.addmul_(B)|"
                "A.addcdiv_(B,B**2+1)|A.mul_(B.sum())|A.sub_(A)|A.copy_(A.t())|A.clamp_min_(0.1)|A.erf_()|A.floor_()|A.where_(B)|A.data.mul_(2)|"
                "A.detach().add_(1)|A.view(-1).mul_(2)|setitem(A,(slice(None),0),B)|setitem(A,None,B)|A.index_copy_(0,torch.tensor([0]),B)|A.logical_not_()"),
     "turn": (4, "A.t_()|A.transpose_(0,-1)|A.unsqueeze_(0)|A.squeeze_()|A.squeeze_(0)|A.swapaxes_(0,-1)|A.as_strided_((2,),(1,))|A.resize_(min(A.numel(),2))|A.resize_as_(A.t())|A.movedim(0,-1).t_()"),
@@ -89,6 +89,8 @@ def table_digest() -> int:
 
 
 LENGTH = 12
+REAL = re.compile(r"relu|minimum|clamp|sort|max\(|[<>]|erf|floor|addcmul|lerp|masked|mean|cumsum|out=(?!into\(A,A)|@")
+"""What is left out where the sequence begins with complex numbers."""
 _CODES = [(weight, codes.split("|")) for weight, codes in KINDS.values()]
 _TOTAL = sum(weight for weight, _ in _CODES)
 
@@ -109,6 +111,8 @@ def sequence(seed: int, length: int = LENGTH) -> tuple[list[str], list[Step]]:
     steps = []
     for _ in range(length):
         codes = _pick(draw, _CODES)
+        if "j" in start[0]:
+            codes = [code for code in codes if not REAL.search(code)] or ["A.clone()"]
         mode = str(_pick(draw, MODES))
         steps.append(Step(codes[int(draw.random() * len(codes))], draw.random(), draw.random(), mode))
     return start, steps
