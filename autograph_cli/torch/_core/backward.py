@@ -158,34 +158,35 @@ def _gradients(given: Any, count: int) -> list[Any]:
 
 def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
     """A gradient for each root: the given one, checked, or ones for a scalar."""
-    made = []
-    for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
-        edge = _root_edge(root)
-        if edge is None and (g is None or not isinstance(g, Tensor) or g._raw.shape == root._raw.shape):
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        shape, kind = _root_type(root, edge)
-        if g is None:
-            if np.prod(shape, dtype=int) != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
-                )
-            g = make(np.ones(shape, kind)[()])
-        elif not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        elif g._raw.shape != shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
-                f"{Size(shape)}."
-            )
-        elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
-            raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
-            )
-        made.append(g if g._raw.dtype == kind else operations._to_copy(g, kind))
+    edges = [_root_edge(root) for root in roots]
+    made = [_root_gradient(i, root, edge, g) for i, (root, edge, g) in enumerate(zip(roots, edges, grads, strict=True))]
+    if None in edges:
+        raise RuntimeError(f"element {edges.index(None)} of tensors does not require grad and does not have a grad_fn")
     return made
+
+
+def _root_gradient(i: int, root: Any, edge: Any, g: Any) -> Any:
+    shape, kind = _root_type(root, edge)
+    if g is None:
+        if edge is None and not root.requires_grad:
+            return None
+        if np.prod(shape, dtype=int) != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}")
+        return make(np.ones(shape, kind)[()])
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._raw.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
+        )
+    if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
+        )
+    return g if g._raw.dtype == kind else operations._to_copy(g, kind)
 
 
 def _root_type(root: Any, edge: Any) -> tuple[tuple[int, ...], Any]:
@@ -226,11 +227,15 @@ class Pass:
         """AccumulateGrad -> how many gradients it still waits for."""
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
+        self.root: Node | None = None
+        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not needed."""
+        self._reached: set[Any] | None = None
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
         if self.call.inputs is not None:
             self._prepare_captures()
-        order = self._collect(edges)
+        self.order = order = self._collect(edges)
+        self.root = edges[0][0] if len(edges) == 1 else None
         if self.call.inputs is not None:
             self._restrict(order)
         outer, mode, walk = L.current, L.grad, L.walk
@@ -300,6 +305,8 @@ class Pass:
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
+                if node is self.root and node not in captures and g is not None and node._extra is not None:
+                    self._before(node, node._extra, g, only_tensor_hooks=True)
                 leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
                 if node in captures:
                     g = self._capture(node, g, leads_on)
@@ -344,11 +351,17 @@ class Pass:
                         shared = g is grads[-1] and edge is not node._edges[-1]
                         self._finish_leaf(target, pending.pop(target), shared)
 
-    def awaits(self, node: Node) -> bool:
-        """Whether `node` will still run, or its gradient still be kept, in this pass."""
-        if self.only is not None and node not in self.only and node not in self.captures:
-            return False
-        return node in self.pending or self.leaves.get(node, 0) > 0
+    def will_run(self, node: Node) -> bool:
+        """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
+        if self.only is None:
+            self._reached = self._reached or {*self.order, *self.leaves} - {self.root}
+            return node in self._reached
+        if node in self.captures and node.__class__ is AccumulateGrad and self.call.kind == "grad":
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                "currently not supported."
+            )
+        return node in self.only or node in self.captures
 
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
@@ -393,6 +406,8 @@ class Pass:
     def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
         if self.only is not None and leaf not in self.captures:
+            if leaf is self.root and leaf.variable._meta.hooks:
+                self._tensor_hooks(leaf.variable._meta.hooks, g)
             return
         if S.observer is not None:
             self.call.ran.append(leaf)

@@ -291,7 +291,8 @@ def _saved(op: Operation, name: str) -> str:
 
 
 def _wanted(op: Operation, name: str) -> str:
-    return " or ".join(f"edge{i} is not None" for i in op.users(name))
+    guard = op.guard(name)
+    return "True" if guard is None else f"edge{guard} is not None"
 
 
 def _expectations(op: Operation) -> list[str]:
@@ -328,8 +329,14 @@ def _backward(op: Operation, world: str) -> str:
     if op.saved_names:
         lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
+    shared = [n for n in op.saved_names if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)]
+    for name in shared:
+        before, expression = _open(op, world, name)
+        place = op.saved_names.index(name)
+        lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
+        lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
     for number, derivative in enumerate(op.derivatives):
-        lines += _formula(op, world, number, derivative)
+        lines += _formula(op, world, number, derivative, shared)
     if op.flattens:
         lines.append("    return g0")
     else:
@@ -337,7 +344,11 @@ def _backward(op: Operation, world: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> list[str]:
+def _is_list(op: Operation, name: str) -> bool:
+    return any(p.name == name and p.is_list for p in op.tensors)
+
+
+def _formula(op: Operation, world: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
     position = {p.name: i for i, p in enumerate(op.inputs)}
     places = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
@@ -346,6 +357,8 @@ def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> 
             arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")
+        elif name in shared:
+            arguments.append(f"opened{op.saved_names.index(name)}")
         else:
             before, expression = _open(op, world, name)
             body += before
@@ -363,7 +376,7 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
     index = op.saved_names.index(name)
     if not op.is_tensor(name):
         return [], f"saved[{index}]"
-    if any(p.name == name and p.is_list for p in op.tensors):
+    if _is_list(op, name):
         return [], f"saved[{index}].{'raws' if world == 'raw' else 'tensors'}()"
     if world == "recorded":
         return [], f"unpack(node, {index})"

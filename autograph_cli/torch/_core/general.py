@@ -33,9 +33,9 @@ def kernels() -> Any:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
+    edges = edges_of(op, args) if L.records else ()
     results = compute(op, args)
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    edges = edges_of(op, args) if L.records else ()
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -283,7 +283,8 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     given = {p.name: x for p, x in zip(op.schema.parameters, args, strict=True)}
     items = []
     for name in op.saved_names:
-        if not op.flattens and not any(edges[i] is not None for i in op.users(name)) and op.is_tensor(name):
+        guard = op.guard(name) if op.is_tensor(name) else None
+        if guard is not None and edges[guard] is None:
             items.append(None)
         elif name in op.schema.outputs:
             output = outputs[op.schema.outputs.index(name)]

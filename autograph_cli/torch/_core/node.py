@@ -322,7 +322,7 @@ class SavedList:
         for t, expected in zip(self._items, self._versions, strict=True):
             if t is not None and t._counter is not None and t._counter[0] != expected:
                 raise version_error(t._raw, "", t._counter[0], expected)
-        return self._items
+        return [t.tensor() if t.__class__ is Packed else t for t in self._items]
 
     def raws(self) -> list[Any]:
         """Their arrays, checked likewise."""
@@ -477,6 +477,9 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     from .general import is_wrapped_number
     from .tensor import Tensor, make
 
+    if isinstance(item, SavedList):
+        item._items = [_pack(node, t, index) for t in item._items]
+        return item
     if isinstance(item, SavedResult):
         given, edge = make(item._raw, (node, node._item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):

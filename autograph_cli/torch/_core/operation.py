@@ -126,10 +126,13 @@ class Operation:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def users(self, name: str) -> tuple[int, ...]:
-        """The edges whose formulas need the saved thing `name`."""
-        position = {p.name: i for i, p in enumerate(self.inputs)}
-        return tuple(sorted({position[i] for d in self.derivatives if name in d.needs for i in d.inputs}))
+    def guard(self, name: str) -> int | None:
+        """The edge without which the input `name` is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        users = [d for d in self.derivatives if name in d.needs]
+        several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
+        if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
+            return None
+        return next(i for i, p in enumerate(self.inputs) if p.name == users[0].inputs[0])
 
     def formula_text(self, name: str) -> str:
         """The derivative of input `name` as the source has it."""
@@ -152,13 +155,15 @@ def _saved_attribute(name: str) -> str:
 
 
 def _saved_property(index: int) -> property:
-    from .node import freed, unpack
+    from .node import SavedList, freed, unpack
     from .tensor import Tensor
 
     def get(node: Node) -> Any:
         if node._saved is None:
             raise freed()
         item = node._saved[index]
+        if isinstance(item, SavedList):
+            return tuple(item.tensors())
         if isinstance(item, Tensor) or hasattr(item, "_counter"):
             return unpack(node, index)
         return item

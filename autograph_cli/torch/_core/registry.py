@@ -82,7 +82,7 @@ def _overlap(a: Any, b: Any) -> bool:
 def _check_apart(targets: Any, given: Any) -> None:
     for x in given:
         for target in targets:
-            if isinstance(x, Tensor) and _overlap(x._raw, target._raw):
+            if isinstance(x, Tensor) and (x is target or _overlap(x._raw, target._raw)):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                     "location. Please clone() the tensor before performing the operation."

@@ -127,7 +127,7 @@ class Tensor(metaclass=Named):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
             self._edge = LEAF
-        elif not view.base.requires_grad:
+        else:
             view.edge = LEAF
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -188,6 +188,8 @@ class Tensor(metaclass=Named):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if self._meta is not None and new._raw.dtype != self._raw.dtype:
             self._meta.accumulator = None
         self._raw = new._raw

@@ -190,13 +190,7 @@ class CopySlices(Node):
 
 def check_inplace(tensor: Tensor, *others: Any) -> None:
     """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
-    if L.before_change is not None:
-        L.before_change(tensor)
-    if tensor._counter is INFERENCE and not L.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
+    _check_mode(tensor)
     edge = tensor._edge
     if edge.__class__ is tuple or not L.records:
         return
@@ -208,6 +202,16 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
             _refuse(edge.edge, edge.creation, "is being")
         if asked and (edge.base.is_leaf or edge.edge is LEAF):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _check_mode(tensor: Tensor) -> None:
+    if L.before_change is not None:
+        L.before_change(tensor)
+    if tensor._counter is INFERENCE and not L.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 def _refuse(edge: Any, creation: str, what: str) -> None:
@@ -257,7 +261,7 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
     if not (written.size and read.size and isinstance(read, np.ndarray)):
         return
-    if not apart and address(written) == address(read) and written.shape == read.shape and written.strides == read.strides:
+    if not apart and address(written) == address(read) and written.nbytes == read.nbytes and written.strides == read.strides:
         return
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
     if all(dense) and np.may_share_memory(written, read):
@@ -269,6 +273,8 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
 
 _APART = frozenset(("index_put", "index_add", "index_copy"))
 """What must not read a part of the memory that it writes, not even the same place."""
+_CHECKED_FIRST = frozenset(("index_put", "index_add", "index_copy", "copy"))
+"""What looks for overlap before it looks at shapes."""
 _MAY_OVERLAP = frozenset(("masked_scatter",))
 _SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
 """What writes one value may write it several times to one place."""
@@ -323,14 +329,14 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     target: Tensor = args[0]
     if op.derivatives:
         check_inplace(*args)
-    elif L.before_change is not None:
-        L.before_change(target)
+    else:
+        _check_mode(target)
     edges = general.edges_of(op, args) if L.records else ()
     wants = general.wanted(op, args, edges)
-    for x in args[1:]:
-        if isinstance(x, Tensor) and x._counter is not None and op.name not in _MAY_OVERLAP:
-            check_overlap(target._raw, x._raw, op.name in _APART)
+    if op.name in _CHECKED_FIRST:
+        _check_apart(op, args)
     result = _result_for(target, general.compute(op, args)[0])
+    _check_apart(op, args)
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
@@ -344,6 +350,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
             S.observer.created(node, args, (target,))
         rebase(target, node)
     return target
+
+
+def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
+    target = args[0]
+    for x in args[1:]:
+        if isinstance(x, Tensor) and x._counter is not None and op.name not in _MAY_OVERLAP:
+            check_overlap(target._raw, x._raw, op.name in _APART)
 
 
 def _operations() -> Any:

@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, make
-from .._core.views import check_inplace, run_inplace
+from .._core.views import check_inplace, check_overlap, run_inplace
 from . import views
 from ._index_checks import along
 from .arithmetic import no_derivative, scaled
@@ -307,11 +307,15 @@ def _cast(value: Tensor, target: Tensor) -> Tensor:
     if value._raw.dtype != target._raw.dtype:
         if value.ndim == 0 and not value.requires_grad:
             return make(value._raw.astype(target._raw.dtype))
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {dtypes.cpp_name(target._raw.dtype)} for the "
-            f"destination and {dtypes.cpp_name(value._raw.dtype)} for the source."
-        )
+        raise _other_dtype(value, target)
     return value
+
+
+def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
+    mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (target, value))
+    return RuntimeError(
+        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for the source."
+    )
 
 
 def _copy_to(target: Tensor, value: Tensor) -> None:
@@ -335,6 +339,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_inplace(input, src)
+    if src._counter is not None and src._counter is input._counter:
+        check_overlap(input._raw, src._raw)
     shape = input._raw.shape
     if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
         raise RuntimeError(
@@ -364,10 +370,15 @@ def zero_(input: Tensor) -> Tensor:
 
 @dispatch()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
-    return index_put_op, input, _expanded_masks(indices), values, accumulate
+    if input._raw.dtype != values._raw.dtype:
+        _cast(values, input)
+        raise _other_dtype(values, input)
+    return index_put_op, input, _expanded_masks(input, indices), values, accumulate
 
 
-def _expanded_masks(indices: Any) -> list[Any]:
+def _expanded_masks(input: Tensor, indices: Any) -> list[Any]:
+    if len(indices) > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
@@ -421,7 +432,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         raise RuntimeError(
             f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
         )
-    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or (source.ndim != input.ndim and input.ndim):
+    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or source.ndim != input.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input._raw.shape)} source.shape = {list(source._raw.shape)}"

@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes, formatting
 from .._core.device import device
 from .._core.memory import address, owner, window
-from .._core.node import LEAF
+from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.state import S
@@ -184,7 +184,7 @@ def _reduce(self: Tensor, protocol: Any) -> Any:
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
-    if not self.is_leaf:
+    if not self.is_leaf and edge_of(self):
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "

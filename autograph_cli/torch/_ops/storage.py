@@ -12,9 +12,9 @@ from .._core.memory import address, dense_strides, offset_in, owner, resized, wi
 from .._core.node import View, edge_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.views import bump, check_inplace, materialize, strides_of
-from .arithmetic import no_derivative
 from .indexing import fill_
 from .views import as_strided, expand
 
@@ -58,30 +58,39 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 # ---------------------------------------------------------------- other memory
 
-_set = operation(
-    "set_(Tensor self, Tensor? source)", lambda f, self, source: self, node="NotImplemented", self=no_derivative("set_"),
-    source=no_derivative("set_"),
+
+
+def _refused(*_: Any) -> Any:
+    raise RuntimeError("derivative for set_ is not implemented")
+
+
+_emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
+_moved = operation(
+    "set_.source(Tensor self, Tensor source)", lambda f, self, source: self, node="NotImplemented", self=lambda f, grad: _refused(),
+    source=lambda f, grad: _refused(),
 )  # fmt: skip
 
 
 @composite(function=False, name="set_")
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Look at other memory from now on: that of a tensor or storage, or none."""
+    if isinstance(source, Tensor) and source._raw.dtype != self._raw.dtype:
+        kinds = [dtypes.c_name(x._raw.dtype) for x in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
     check_inplace(self, source)
     if isinstance(self._edge, View) and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad)):
         raise NotImplementedError("set_ on a view that requires grad is not available in autograph's engine yet")
     dtype = self._raw.dtype
     raw = np.empty(0, dtype) if source is None else source._root.reshape(-1).view(dtype) if isinstance(source, UntypedStorage) else materialize(source)
-    if raw.dtype != dtype:
-        raise RuntimeError(f"Could not set tensor of type {dtypes.c_name(raw.dtype)} to a tensor of type {dtypes.c_name(dtype)}")
     if size is not None:
         shape = dims.sizes((size,))
         raw = window(raw, shape, dense_strides(shape) if stride is None else tuple(stride), storage_offset - offset_in(raw))
     origin = source if isinstance(source, Tensor) else None
-    made = _set(self, origin)
+    edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
+    made = _emptied(self) if origin is None else _moved(self, origin)
     if made._edge is not None:
+        made._edge[0]._edges = edges
         self._edge = made._edge
-        made._edge[0]._edges = (edge_of(self), None if origin is None else edge_of(origin))
     self._raw = raw
     bump(self)
     return self
@@ -93,7 +102,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
     RuntimeError where a gradient is required.
     """
-    if self.requires_grad:
+    if self.requires_grad and not L.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = dims.sizes(size)
     for n in shape:

@@ -23,7 +23,6 @@ from .._core.node import (
     edge_of,
     freed,
     like_of,
-    marks_leaf,
     save,
     shape_dtype,
     unpack,
@@ -31,7 +30,7 @@ from .._core.node import (
 from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
-from .._core.views import CUSTOM, MULTIPLE, bump, counter, make_view, materialize, rebase
+from .._core.views import CUSTOM, MULTIPLE, bump, check_inplace, counter, make_view, materialize, rebase
 
 
 class FunctionCtx:
@@ -355,20 +354,22 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
                 UserWarning,
                 stacklevel=4,
             )
-        if record and marks_leaf(x._edge):
+        if record and x.requires_grad and x.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. This is not supported by the current autograd engine."
             )
+        if record and x._edge.__class__ is View:
+            check_inplace(x)
 
 
 def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
     edge: Edge | None = (node, number) if number in node._differentiable else None
     if edge is None:
-        return _outside(x, args)
+        return x if _among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
     if _among(x, dirty):
         if x._edge.__class__ is not View:
             x._edge = edge
@@ -387,11 +388,13 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     return x
 
 
-def _outside(x: Tensor, args: tuple[Any, ...]) -> Tensor:
+def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
     """An output without a gradient: an input that asks for one is left as it is."""
+    given = _among(x, args)
     if not x.requires_grad:
-        return x
-    if _among(x, args):
+        alias: Tensor = x.view_as(x) if given and not recorded else x
+        return alias
+    if given:
         return x.detach()
     if x._edge.__class__ is not View:
         x._edge = None

@@ -42,6 +42,8 @@ class Player:
             if shift and made.is_leaf:
                 made.data.mul_(1 + shift)
             self.v.append(made)
+        self.fresh = [0] * len(self.v)
+        """The version that each tensor had when it came."""
 
     # -- statements that are no single expression
 
@@ -57,6 +59,7 @@ class Player:
             "filled": lambda a, b: grad(a, b, materialize_grads=True),
             "edge": lambda a, b: grad(a, torch.autograd.graph.get_gradient_edge(b), retain_graph=True),
             "into": lambda like, t: t if t.shape == like.shape else torch.empty_like(like),
+            "look": lambda a, b: a.detach().set_() if a._is_view() else a.set_() if b is None else a.set_(b),
             "saved": self._saved, "edges": lambda t: self._saw("edges", graph([t.grad_fn])),
             "node": lambda t: self._saw("node", [
                 t.grad_fn.name(), len(t.grad_fn.next_functions), [[list(m.shape), str(m.dtype)] for m in t.grad_fn._input_metadata], t.output_nr]),
@@ -72,7 +75,7 @@ class Player:
 
     def _saved(self, t: Any) -> None:
         node = t.grad_fn
-        found = {name: getattr(node, f"_saved_{name}", "none") for name in ("self", "result", "dim")}
+        found = {name: getattr(node, f"_saved_{name}", "none") for name in ("self", "result")}
         self.log.append(["saved", [[name, self.numbers(x) if isinstance(x, self.torch.Tensor) else str(x)] for name, x in found.items()]])
 
     # -- hooks
@@ -116,10 +119,11 @@ class Player:
             with self._block(step.mode):
                 made = eval(_compiled(step.code), {**self.names, "A": a, "B": b})
         except Exception as error:
-            return f"{type(error).__name__}: {first_sentence(error)}"
+            return _told(error)
         for t in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(t, self.torch.Tensor) and not any(t is x for x in v) and t.numel() <= 64 and t.dim() <= 5 and len(v) < 24:
                 v.append(t)
+                self.fresh.append(self._version(t) or 0)
         return "ok"
 
     def _block(self, mode: str) -> Any:
@@ -141,20 +145,20 @@ class Player:
     def snapshot(self) -> Row:
         """The graph behind all tensors, and what is known of each."""
         nodes: list[Any] = []
-        rows = [self._known(t, nodes) for t in self.v]
+        rows = [self._known(i, t, nodes) for i, t in enumerate(self.v)]
         return [rows, graph(nodes)]
 
-    def _known(self, t: Any, nodes: list[Any]) -> Row:
+    def _known(self, number: int, t: Any, nodes: list[Any]) -> Row:
         try:
             node = t.grad_fn
         except RuntimeError as error:
-            return [first_sentence(error)]
+            return [_told(error)]
         if t.is_inference():
             return [list(t.shape), t.requires_grad, t._is_view()]
         base = t._base
         gradient = t.grad if t.is_leaf or t.retains_grad else None
         return [
-            list(t.shape), self._memory(t), self.numbers(t), t.requires_grad, t.is_leaf, self._version(t), t._is_view(),
+            list(t.shape), self._memory(t) if t._is_view() else [], self.numbers(t), t.requires_grad, t.is_leaf, t._version - self.fresh[number], t._is_view(),
             None if base is None else next((i for i, x in enumerate(self.v) if x is base), "other"),
             self._place(node, nodes), t.output_nr, t.retains_grad,
             None if gradient is None else [
@@ -196,6 +200,15 @@ def _grain(x: float) -> int | str:
 
 def _tripled(grads: Any) -> Any:
     return tuple(None if g is None else g * 3 for g in grads)
+
+
+ORDER = re.compile(r"size|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
+"""Where several things are wrong, engines may find another one first."""
+
+
+def _told(error: Exception) -> str:
+    text = first_sentence(error)
+    return "refused" if ORDER.search(text) else f"{type(error).__name__}: {text}"
 
 
 def first_sentence(error: Exception) -> str:

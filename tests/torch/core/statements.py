@@ -16,7 +16,7 @@ KINDS = {
     "view": (22, "A.view(-1)|A.t()|A[0]|A[:,1]|A[:,:2]|A[1:]|A.unsqueeze(0)|A.unsqueeze(-1)|A.squeeze()|A.expand(2,*A.shape)|A.transpose(0,-1)|"
              "A.reshape(-1)|A.narrow(0,0,1)|A.detach()|A.diagonal()|A.flatten()|A.select(0,0)|A.view_as(A)|A[...]|A[None]|A.data|A.expand_as(A)|"
              "A.as_strided((2,),(1,))|A.as_strided((2,),(1,),1)|A.as_strided((2,2),(2,1))|A.permute(*range(A.dim())[::-1])|A.movedim(0,-1)|A.T|A.mT|"
-             "A.unflatten(0,(1,-1))|A.swapaxes(0,-1)|A.unfold(0,1,1)|A[::2]|A[-1]|A[0,...]|torch.view_as_real(A)|torch.view_as_complex(A)|A.real|"
+             "A.swapaxes(0,-1)|A.unfold(0,1,1)|A[::2]|A[-1]|A[0,...]|torch.view_as_real(A)|torch.view_as_complex(A)|A.real|"
              "A.squeeze(0)|A.ravel()|A._base|A.alias()"),
     "views": (8, "A.chunk(2)|A.unbind()|A.split(1)|A.chunk(2,-1)|A.unbind(-1)|A.split([1,1])|torch.tensor_split(A,2)|A.chunk(1)|A.hsplit(1)|"
               "torch.broadcast_tensors(A,B)|torch.atleast_2d(A,B)"),
@@ -29,10 +29,10 @@ KINDS = {
                "A.addcdiv_(B,B**2+1)|A.mul_(B.sum())|A.sub_(A)|A.copy_(A.t())|A.clamp_min_(0.1)|A.erf_()|A.floor_()|A.where_(B)|A.data.mul_(2)|"
                "A.detach().add_(1)|A.view(-1).mul_(2)|setitem(A,(slice(None),0),B)|setitem(A,None,B)|A.index_copy_(0,torch.tensor([0]),B)|A.logical_not_()"),
     "turn": (4, "A.t_()|A.transpose_(0,-1)|A.unsqueeze_(0)|A.squeeze_()|A.squeeze_(0)|A.swapaxes_(0,-1)|A.as_strided_((2,),(1,))|A.resize_(min(A.numel(),2))|A.resize_as_(A.t())|A.movedim(0,-1).t_()"),
-    "out": (3, "torch.sin(A,out=into(A,B))|torch.add(A,A,out=into(A,B))|torch.mul(A,2,out=into(A,A))|torch.cat([A,A],out=into(A,B))|torch.sum(A,0,out=into(A[0],B))|"
-            "torch.add(A,B,out=into(A,A))|torch.matmul(A,B,out=into(A,B))"),
-    "flag": (6, "A.detach_()|A.requires_grad_()|A.requires_grad_(False)|setdata(A,B)|A.set_(B)|setdata(A,A*2)|A.detach().requires_grad_()|"
-             "bump(A)|deepcopy(A)|setflag(A,True)|A.set_()"),
+    "out": (3, "torch.sin(A,out=into(A,B))|torch.add(A,A,out=into(A,B))|torch.mul(A,2,out=into(A,A))|torch.cat([A,A],out=into(torch.cat([A,A]),B))|torch.sum(A,0,out=into(A[0],B))|"
+            "torch.mul(A,A,out=into(A,A))"),
+    "flag": (6, "A.detach_()|A.requires_grad_()|A.requires_grad_(False)|setdata(A,B)|look(A,B)|setdata(A,A*2)|A.detach().requires_grad_()|"
+             "bump(A)|deepcopy(A)|setflag(A,True)|look(A,None)"),
     "grads": (4, "forget(A)|setgrad(A,B)|A.grad.zero_()|A.grad.add_(1)|A.grad|A.grad.detach_()|setgrad(A,torch.ones_like(A))|setgrad(A,A)"),
     "hook": (7, "hook(A)|A.retain_grad()|prehook(A)|posthook(A)|leafhook(A)|unhook(0)|unhook(-1)|swaphook(A)|scaleprehook(A)|scaleposthook(A)|"
              "badhook(A)|packhook(A)|multihook(A,B)|anyhook(A,B)|nonehook(A)"),
