@@ -20,13 +20,26 @@ LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put
 """Operations whose (first) result lies as their first argument does."""
 
 
+NEW_MEMORY = frozenset((
+    "mode", "topk", "cummax", "cummin", "kthvalue", "nanmedian_dim", "median_dim", "median", "nanmedian", "index_select", "max_dim",
+    "min_dim", "max", "min",
+))  # fmt: skip
+"""More operations of which a single number must not be its own result, as others may look at its memory."""
+
+
 def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose result lies as PyTorch's does."""
+    """A kernel whose result lies as PyTorch's does, in memory of its own."""
     if identifier in ROW_BY_ROW:
-        return lambda *args: _rows(kernel(*args))
+        return lambda first, *rest: _rows(kernel(_number(first), *rest))
     if identifier in LIKE_FIRST:
-        return lambda *args: _like(kernel(*args), args[0])
+        return lambda first, *rest: _like(kernel(_number(first), *rest), first)
+    if identifier in NEW_MEMORY:
+        return lambda first, *rest: kernel(_number(first), *rest)
     return kernel
+
+
+def _number(raw: Any) -> Any:
+    return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
 
 
 def _rows(raw: Any) -> Any:

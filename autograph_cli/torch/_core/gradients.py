@@ -91,12 +91,12 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
         meta = variable.meta()
         have = meta.grad
         if have is None:
-            if isinstance(g, np.generic):
-                meta.grad, moved = make(g), held
+            if not isinstance(g, np.ndarray):
+                meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
             else:
                 found = in_layout(g, variable._raw)
                 meta.grad, moved = make(found), held or _moved(g, found)
-            if moved and _is_dense(variable._raw):
+            if moved and (isinstance(g, np.generic) or _is_dense(variable._raw)):
                 meta.grad._counter = [1]
             return
         if isinstance(have._raw, np.generic):

@@ -116,12 +116,12 @@ class Reduction:
 
     def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a
+            return a[()]
         return self.xp.max(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a
+            return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:

@@ -416,8 +416,7 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 
 complex_op = operation(
     "complex(Tensor real, Tensor imag)", _complex,
-    real=lambda f, grad: f.real(grad),
-    imag=lambda f, grad: f.imag(grad),
+    joint={("real", "imag"): lambda f, grad, real, imag, mask: (f.real(grad) if mask[0] else None, f.imag(grad) if mask[1] else None)},
 )  # fmt: skip
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),

@@ -34,7 +34,7 @@ index_put_impl = operation(
 )  # fmt: skip
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
-    self=lambda f, grad, self_sizes, dim, index: f.scatter_add(f.zeros_of(self_sizes, grad), dim, index, grad),
+    self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)", node="ScatterBackward0",
@@ -63,13 +63,13 @@ index_select_op = operation(
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     self=lambda f, grad: grad,
-    source=lambda f, grad, dim, index, source_sizes, alpha: scaled(
-        f, read_slices(f, grad, dim, index, source_sizes), alpha),
+    source=lambda f, grad, dim, index, source, alpha: scaled(
+        f, read_slices(f, grad, dim, index, source.shape), alpha),
 )  # fmt: skip
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
-    self=lambda f, grad, self_sizes, mask: f.masked_scatter(
-        f.zeros_of(dims.broadcast(self_sizes, tuple(mask.shape)), grad), mask, grad),
+    self=lambda f, grad, self, mask: f.masked_scatter(
+        f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad),
 )  # fmt: skip
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",

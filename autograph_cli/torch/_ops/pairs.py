@@ -41,7 +41,7 @@ copysign_tensor = operation(
     node="CopysignBackward0",
     self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
         f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
-    other=lambda f, grad, other: f.zeros_like(other),
+    other=lambda f, grad: f.zeros_like(grad),
 )  # fmt: skip
 copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.xp.copysign(*floats(a), float(other)),

@@ -31,7 +31,7 @@ index_fill_tensor = operation(
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
-    source=lambda f, grad, dim, index, source_sizes: indexing.read_slices(f, grad, dim, index, source_sizes),
+    source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
-    self=lambda f, grad, self_sizes, index: f.put(f.zeros_of(self_sizes, grad), index, grad, True),
+    self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
