@@ -248,7 +248,9 @@ class View:
 
 def marks_leaf(edge: Any) -> bool:
     """Whether a tensor's `_edge` makes it a leaf that asks for its gradient: also a view can be one."""
-    return edge is LEAF or (edge.__class__ is View and edge.edge is LEAF)
+    if edge.__class__ is not View:
+        return edge is LEAF
+    return edge.edge is LEAF and (edge.base._counter[0] == edge.version or not edge.base.requires_grad)
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
@@ -256,7 +258,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
     edge = tensor._edge
     if edge is None or edge.__class__ is tuple:
         return edge
-    if edge is LEAF or edge.edge is LEAF:
+    if edge is LEAF or marks_leaf(edge):
         meta = tensor._meta
         if meta is not None and meta.accumulator is not None:
             node = meta.accumulator()
@@ -332,9 +334,10 @@ class SavedList:
 class Packed:
     """A saved tensor that `saved_tensors_hooks` took over."""
 
-    __slots__ = ("_counter", "edge", "packed", "unpack")
+    __slots__ = ("_counter", "edge", "hooked", "packed", "unpack")
 
-    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any) -> None:
+    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any, hooked: bool = True) -> None:
+        self.hooked = hooked
         self.packed = packed
         self.unpack = unpack
         self.edge = edge

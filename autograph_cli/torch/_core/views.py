@@ -129,6 +129,8 @@ def _other_dtype(base: Tensor, window: Any) -> Tensor:
     f = _operations()
     found: Tensor = f.view_as_real(base) if base._raw.dtype.kind == "c" else f.view_as_complex(base)
     shape, strides, offset = geometry(window, base._raw)
+    if (shape, strides, offset) == geometry(found._raw, base._raw):
+        return found
     made: Tensor = f.as_strided(found, shape, strides, offset)
     return made
 
@@ -259,7 +261,7 @@ def check_own_memory(raw: Any) -> None:
 
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
-    if not (written.size and read.size and isinstance(read, np.ndarray)):
+    if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
         return
     if not apart and address(written) == address(read) and written.nbytes == read.nbytes and written.strides == read.strides:
         return
@@ -288,6 +290,9 @@ def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
             tensor._raw = np.array(raw)
+    elif not apart and 0 in tensor._raw.strides:
+        changed = np.asarray(raw != tensor._raw)
+        tensor._raw[changed] = raw[changed]
     else:
         tensor._raw[...] = raw
     bump(tensor)
@@ -332,7 +337,9 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     else:
         _check_mode(target)
     edges = general.edges_of(op, args) if L.records else ()
-    wants = general.wanted(op, args, edges)
+    wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
+    if op.name == "abs" and target._raw.dtype.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     if op.name in _CHECKED_FIRST:
         _check_apart(op, args)
     result = _result_for(target, general.compute(op, args)[0])
@@ -355,7 +362,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
 def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
     target = args[0]
     for x in args[1:]:
-        if isinstance(x, Tensor) and x._counter is not None and op.name not in _MAY_OVERLAP:
+        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.name not in _MAY_OVERLAP:
             check_overlap(target._raw, x._raw, op.name in _APART)
 
 
@@ -370,7 +377,7 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
-            items[i] = Packed(item, _itself, edge_of(item))
+            items[i] = Packed(item, _itself, edge_of(item), hooked=False)
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
     node._saved = tuple(items)

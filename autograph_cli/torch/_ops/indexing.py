@@ -283,6 +283,10 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         return
     picked, indices = _apply(input, _items(index))
     if indices:
+        check_inplace(picked, value)
+        shape = value._raw.shape
+        if shape and shape[0] == 1:
+            value = views.view_op(value, _without_ones(shape))
         run_inplace(index_put_op.op, (picked, indices, _cast(value, picked), False))
     else:
         _copy_to(picked if picked is not input else views.alias(input), value)
@@ -318,15 +322,18 @@ def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
     )
 
 
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without the ones that it begins with."""
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]
+
+
 def _copy_to(target: Tensor, value: Tensor) -> None:
     if value._raw.shape == target._raw.shape:
         copy_(target, value)
     elif value.ndim == 0:
         fill_(target, value)
     else:
-        shape = value._raw.shape
-        while len(shape) > target.ndim and shape[0] == 1:
-            shape = shape[1:]
+        shape = _without_ones(value._raw.shape)
         value = views.view_op(value, shape)
         if shape != target._raw.shape:
             value = views.expand(value, target._raw.shape)

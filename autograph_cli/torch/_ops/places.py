@@ -82,6 +82,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
             f"(source) {dtypes.cpp_name(source._raw.dtype)}"
         )
+    slices = [x._raw.shape[:d] + x._raw.shape[d + 1 :] for x in (input, source)]
+    if slices[0] != slices[1]:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{list(slices[0])} at dimension {d} and source slice shape: {list(slices[1])} at dimension 0."
+        )
     return index_copy_op, input, d, index, source
 
 

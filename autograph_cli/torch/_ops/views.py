@@ -389,7 +389,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 def _matrix_transpose(name: str) -> property:
     def get(self: Tensor) -> Tensor:
-        if name in ("mT", "mH") and self.ndim < 2:
+        if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
                 f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
             )
@@ -397,7 +397,9 @@ def _matrix_transpose(name: str) -> property:
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
-        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1) if self.ndim else self
+        if not self.ndim:
+            return self
+        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1)
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

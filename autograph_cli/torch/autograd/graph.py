@@ -155,6 +155,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place of the tensor's gradient: its node and output number; it stands for the tensor in `grad`."""
     edge = edge_of(tensor)
+    if edge is None and tensor.requires_grad:
+        raise AssertionError("Expected gradient function to be set")
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*edge)

@@ -59,10 +59,10 @@ class Player:
             "filled": lambda a, b: grad(a, b, materialize_grads=True),
             "edge": lambda a, b: grad(a, torch.autograd.graph.get_gradient_edge(b), retain_graph=True),
             "into": lambda like, t: t if t.shape == like.shape else torch.empty_like(like),
-            "look": lambda a, b: a.detach().set_() if a._is_view() else a.set_() if b is None else a.set_(b),
+            "look": lambda a, b: a.detach().set_() if a.requires_grad or b is None or b.requires_grad else a.set_(b),
             "saved": self._saved, "edges": lambda t: self._saw("edges", graph([t.grad_fn])),
             "node": lambda t: self._saw("node", [
-                t.grad_fn.name(), len(t.grad_fn.next_functions), [[list(m.shape), str(m.dtype)] for m in t.grad_fn._input_metadata], t.output_nr]),
+                t.grad_fn.name(), len(t.grad_fn.next_functions), [[list(m.shape), str(m.dtype)] for m in t.grad_fn._input_metadata[t.output_nr :][:1]], t.output_nr]),
         }  # fmt: skip
 
     def _saw(self, what: str, found: Any) -> None:
@@ -103,7 +103,8 @@ class Player:
         number = len(self.log)
 
         def run(*args: Any) -> Any:
-            self.log.append([number, what, [[self.numbers(y) for y in x] if isinstance(x, (tuple, list)) else self.numbers(x) for x in args]])
+            if what != "pack" or args[0].is_floating_point():
+                self.log.append([number, what, [[self.numbers(y) for y in x] if isinstance(x, (tuple, list)) else self.numbers(x) for x in args]])
             return answer(*args)
 
         return run
@@ -114,11 +115,15 @@ class Player:
         """Do one step; `ok`, or the first sentence of the error."""
         v = self.v
         self.text.append(step.text(len(v)))
-        a, b = v[int(step.a * len(v))], v[int(step.b * len(v))]
+        a, b, seen = v[int(step.a * len(v))], v[int(step.b * len(v))], len(self.log)
+        if (step.mode == "inference" and STAYS.match(step.code)) or (step.mode != "inference" and (a.is_inference() or b.is_inference())):
+            return "skipped"
         try:
             with self._block(step.mode):
                 made = eval(_compiled(step.code), {**self.names, "A": a, "B": b})
         except Exception as error:
+            if step.mode == "packed":
+                self.log[seen:] = []
             return _told(error)
         for t in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(t, self.torch.Tensor) and not any(t is x for x in v) and t.numel() <= 64 and t.dim() <= 5 and len(v) < 24:
@@ -154,7 +159,7 @@ class Player:
         except RuntimeError as error:
             return [_told(error)]
         if t.is_inference():
-            return [list(t.shape), t.requires_grad, t._is_view()]
+            return ["inference"]
         base = t._base
         gradient = t.grad if t.is_leaf or t.retains_grad else None
         return [
@@ -202,7 +207,9 @@ def _tripled(grads: Any) -> Any:
     return tuple(None if g is None else g * 3 for g in grads)
 
 
-ORDER = re.compile(r"size|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
+STAYS = re.compile(r"setdata|deepcopy|edge|A.detach_|setflag|.*requires_grad")
+"""What is not done inside inference mode: it mixes tensors of both worlds."""
+ORDER = re.compile(r"(?i)size|result type|tensors expected|post accumulate|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
 """Where several things are wrong, engines may find another one first."""
 
 

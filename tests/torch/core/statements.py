@@ -90,7 +90,8 @@ def table_digest() -> int:
 
 LENGTH = 12
 REAL = re.compile(r"relu|minimum|clamp|sort|max\(|[<>]|erf|floor|addcmul|lerp|masked|mean|cumsum|out=(?!into\(A,A)|@")
-"""What is left out where the sequence begins with complex numbers."""
+COMPLEX = re.compile("view_as_complex")
+"""What is left out where the sequence begins with complex numbers, and where it does not."""
 _CODES = [(weight, codes.split("|")) for weight, codes in KINDS.values()]
 _TOTAL = sum(weight for weight, _ in _CODES)
 
@@ -108,11 +109,11 @@ def sequence(seed: int, length: int = LENGTH) -> tuple[list[str], list[Step]]:
     """What the sequence begins with, and its statements."""
     draw = random.Random(seed)
     start = str(_pick(draw, STARTS)).split("|")
+    left_out = REAL if "j" in start[0] else COMPLEX
     steps = []
     for _ in range(length):
         codes = _pick(draw, _CODES)
-        if "j" in start[0]:
-            codes = [code for code in codes if not REAL.search(code)] or ["A.clone()"]
+        codes = [code for code in codes if not left_out.search(code)] or ["A.clone()"]
         mode = str(_pick(draw, MODES))
         steps.append(Step(codes[int(draw.random() * len(codes))], draw.random(), draw.random(), mode))
     return start, steps
