@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes, general, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, marks_leaf, shape_dtype
+from .node import AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, freed, marks_leaf, shape_dtype
 from .operation import operations
 from .size import Size
 from .state import BackwardCall, L, S
@@ -313,8 +313,7 @@ class Pass:
                 if not leads_on:
                     continue
             if g is None and not node._takes_none:
-                if leaves:
-                    self._undefined(node)
+                self._run_undefined(node)
                 continue
             if ran is not None:
                 ran.append(node)
@@ -373,8 +372,18 @@ class Pass:
         assert self.only is not None
         return node in self.only or node in self.captures
 
-    def _undefined(self, node: Node) -> None:
-        """No gradient came: the leaves behind wait for one less."""
+    def _run_undefined(self, node: Node) -> None:
+        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one less."""
+        extra = node._extra
+        if extra is not None and extra.runs_something:
+            self._before(node, extra, None)
+        if node._frees and node._saved is None:
+            raise freed()
+        check_versions(node, opens=True)
+        if extra is not None and extra.hooks:
+            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+        if not self.call.keeps_graph and node._frees:
+            node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self._deliver(edge[0], 0, None)
@@ -402,6 +411,18 @@ class Pass:
             g = self.pending.pop(leaf, None)
             if g is not None:
                 self._finish_leaf(leaf, g)
+            else:
+                self._finish_undefined(leaf)
+
+    def _finish_undefined(self, leaf: Any) -> None:
+        """No gradient came to a leaf: its hooks hear so."""
+        meta = leaf.variable._meta
+        if (self.only is not None and leaf not in self.captures) or meta is None:
+            return
+        if meta.hooks:
+            self._tensor_hooks(meta.hooks, None)
+        if self.only is None or self.call.kind == "backward":
+            hooking.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
 
     def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
@@ -424,7 +445,7 @@ class Pass:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return
         if not self.recorded:
-            g = fit(g, leaf._like)
+            g = self._fitting(leaf, g)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
             g = self._unwrap(hooking.pre_hooks(extra, [self._wrap(g)])[0])
@@ -436,6 +457,14 @@ class Pass:
             hooking.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
             hooking.post_hooks(extra, (), (self._wrap(g),))
+
+    @staticmethod
+    def _fitting(leaf: Node, g: Any) -> Any:
+        try:
+            return fit(g, leaf._like)
+        except Misfit as misfit:
+            got, wanted = map(list, misfit.args)
+            raise RuntimeError(f"invalid gradient at index 0 - got {got} but expected shape compatible with {wanted}") from None
 
     # -- the careful way
 
@@ -479,8 +508,7 @@ class Pass:
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
         grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
-            if grads[number] is not None:
-                grads[number] = self._tensor_hooks(hooks, grads[number])
+            grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():
             tensor = reference()
             if tensor is not None and grads[number] is not None:

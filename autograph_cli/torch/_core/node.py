@@ -371,11 +371,16 @@ def check_version(node: Node, index: int) -> None:
     raise version_error(item._raw, _origin(node, index), now, expected)
 
 
-def check_versions(node: Node) -> None:
-    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need."""
+def check_versions(node: Node, opens: bool = False) -> None:
+    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need.
+
+    `opens`: the node will not run, so what hooks took over is unpacked here.
+    """
     for index, item in enumerate(node._saved or ()):
         if isinstance(item, SavedList):
             item.tensors()
+        elif opens and item.__class__ is Packed:
+            item.tensor()
         elif getattr(item, "_counter", None) is not None:
             check_version(node, index)
 

@@ -263,7 +263,7 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
     if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
         return
-    if not apart and address(written) == address(read) and written.nbytes == read.nbytes and written.strides == read.strides:
+    if not apart and address(written) == address(read) and _steps(written) == _steps(read):
         return
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
     if all(dense) and np.may_share_memory(written, read):
@@ -273,12 +273,16 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
         )
 
 
+def _steps(raw: Any) -> list[tuple[int, int]]:
+    return [(n, s) for n, s in zip(raw.shape, raw.strides, strict=True) if n > 1]
+
+
 _APART = frozenset(("index_put", "index_add", "index_copy"))
 """What must not read a part of the memory that it writes, not even the same place."""
 _CHECKED_FIRST = frozenset(("index_put", "index_add", "index_copy", "copy"))
 """What looks for overlap before it looks at shapes."""
-_MAY_OVERLAP = frozenset(("masked_scatter",))
-_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
+_MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
+_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_fill", "index_put"))
 """What writes one value may write it several times to one place."""
 
 
@@ -303,19 +307,19 @@ def rebase(tensor: Tensor, node: Node) -> None:
     view = tensor._edge
     if view.__class__ is not View:
         tensor._edge = (node, 0)
-        _move_retained(tensor, view)
+        move_retained(tensor, view)
         return
     before = edge_of(view.base), view.edge
     copy = CopySlices(node, view.base, tensor._raw)
     view.base._edge = (copy, 0)
-    _move_retained(view.base, before[0])
+    move_retained(view.base, before[0])
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view_edge(tensor)
-    _move_retained(tensor, before[1])
+    move_retained(tensor, before[1])
 
 
-def _move_retained(tensor: Tensor, before: Edge | None) -> None:
+def move_retained(tensor: Tensor, before: Edge | None) -> None:
     """A tensor that retains its gradient does so at its new place in the graph."""
     if tensor._meta is None or not tensor._meta.retains or before is None:
         return
@@ -347,11 +351,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
+    node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
     write(target, result, apart=op.name not in _SAME_EVERYWHERE)
     if wants:
-        out = make(target._raw)
-        out._counter = counter(target)
-        node = general.attach(op, args, [out], edges)
+        if node is None:
+            out = make(target._raw)
+            out._counter = counter(target)
+            node = general.attach(op, args, [out], edges)
         _date_back(node, target, before)
         if S.observer is not None:
             S.observer.created(node, args, (target,))

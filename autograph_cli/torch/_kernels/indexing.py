@@ -39,7 +39,7 @@ class Indexing:
         out = a.copy()
         places = self._whole(indices)
         try:
-            if values.ndim > 1 and values.shape[0] == 1 and values.ndim > a[places].ndim:
+            if values.size > 1 and values.shape[0] == 1 and values.ndim > a[places].ndim:
                 raise ValueError
             if accumulate:
                 self.xp.add.at(out, places, values)

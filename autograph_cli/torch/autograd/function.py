@@ -30,7 +30,18 @@ from .._core.node import (
 from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
-from .._core.views import CUSTOM, MULTIPLE, bump, check_inplace, counter, make_view, materialize, rebase
+from .._core.views import (
+    CUSTOM,
+    MULTIPLE,
+    NO_GRAD,
+    bump,
+    check_inplace,
+    counter,
+    make_view,
+    materialize,
+    move_retained,
+    rebase,
+)
 
 
 class FunctionCtx:
@@ -371,8 +382,11 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     if edge is None:
         return x if _among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
     if _among(x, dirty):
+        if x._meta is not None:
+            x._meta.grad = None
         if x._edge.__class__ is not View:
-            x._edge = edge
+            before, x._edge = x._edge, edge
+            move_retained(x, before)
         return x
     creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
     if _among(x, args):
@@ -392,7 +406,11 @@ def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
     """An output without a gradient: an input that asks for one is left as it is."""
     given = _among(x, args)
     if not x.requires_grad:
-        alias: Tensor = x.view_as(x) if given and not recorded else x
+        if not given or recorded:
+            return x
+        alias: Tensor = x.view_as(x)
+        if alias._edge.__class__ is View:
+            alias._edge.creation = alias._edge.creation or NO_GRAD
         return alias
     if given:
         return x.detach()

@@ -52,13 +52,13 @@ class Player:
         return {
             "setitem": operator.setitem, "iadd": operator.iadd, "imul": operator.imul, "deepcopy": copy.deepcopy,
             "forget": lambda t: setattr(t, "grad", None), "setgrad": lambda t, g: setattr(t, "grad", g),
-            "setdata": lambda t, x: setattr(t, "data", x), "setflag": lambda t, on: setattr(t, "requires_grad", on),
+            "setdata": lambda t, x: setattr(t, "data", x.view(t.shape)), "setflag": lambda t, on: setattr(t, "requires_grad", on),
             "bump": torch.autograd.graph.increment_version,
             "grad": lambda a, b, **options: grad(a, b, allow_unused=True, **options),
             "strict": lambda a, b: grad(a, b, retain_graph=True),
             "filled": lambda a, b: grad(a, b, materialize_grads=True),
             "edge": lambda a, b: grad(a, torch.autograd.graph.get_gradient_edge(b), retain_graph=True),
-            "into": lambda like, t: t if t.shape == like.shape else torch.empty_like(like),
+            "into": lambda like, t: t if t.shape == like.shape and t.dtype == like.dtype else torch.empty_like(like),
             "look": lambda a, b: a.detach().set_() if a.requires_grad or b is None or b.requires_grad else a.set_(b),
             "saved": self._saved, "edges": lambda t: self._saw("edges", graph([t.grad_fn])),
             "node": lambda t: self._saw("node", [
@@ -84,17 +84,17 @@ class Player:
         keep = self.handles.append
         graph_tools = self.torch.autograd.graph
         return {
-            "hook": lambda t: keep(t.register_hook(self._seen("hook", lambda g: g * 2))),
-            "swaphook": lambda t: keep(t.register_hook(self._seen("swap", lambda g: g.sin()))),
-            "nonehook": lambda t: keep(t.register_hook(self._seen("none", lambda g: None))),
-            "badhook": lambda t: keep(t.register_hook(self._seen("bad", lambda g: g.nothing()))),
+            "hook": lambda t: keep(_rooted(t).register_hook(self._seen("hook", lambda g: g * 2))),
+            "swaphook": lambda t: keep(_rooted(t).register_hook(self._seen("swap", lambda g: g.sin()))),
+            "nonehook": lambda t: keep(_rooted(t).register_hook(self._seen("none", lambda g: None))),
+            "badhook": lambda t: keep(_rooted(t).register_hook(self._seen("bad", lambda g: g.nothing()))),
             "prehook": lambda t: keep(t.grad_fn.register_prehook(self._seen("pre", lambda g: None))),
             "posthook": lambda t: keep(t.grad_fn.register_hook(self._seen("post", lambda g, _: None))),
             "scaleprehook": lambda t: keep(t.grad_fn.register_prehook(self._seen("scalepre", _tripled))),
             "scaleposthook": lambda t: keep(t.grad_fn.register_hook(self._seen("scalepost", lambda g, _: _tripled(g)))),
             "leafhook": lambda t: keep(t.register_post_accumulate_grad_hook(self._seen("leaf", lambda t: None))),
-            "multihook": lambda a, b: keep(graph_tools.register_multi_grad_hook((a, b), self._seen("multi", lambda g: None))),
-            "anyhook": lambda a, b: keep(graph_tools.register_multi_grad_hook((a, b), self._seen("any", lambda g: None), mode="any")),
+            "multihook": lambda a, b: keep(graph_tools.register_multi_grad_hook((_rooted(a), _rooted(b)), self._seen("multi", lambda g: None))),
+            "anyhook": lambda a, b: keep(graph_tools.register_multi_grad_hook((_rooted(a), _rooted(b)), self._seen("any", lambda g: None), mode="any")),
             "packhook": lambda t: t.grad_fn._raw_saved_self.register_hooks(self._seen("pack", lambda x: x * 1), self._seen("unpack", lambda x: x)),
             "unhook": lambda i: self.handles.pop(i).remove(),
         }  # fmt: skip
@@ -103,7 +103,7 @@ class Player:
         number = len(self.log)
 
         def run(*args: Any) -> Any:
-            if what != "pack" or args[0].is_floating_point():
+            if "pack" not in what or args[0].dtype == self.torch.float64:
                 self.log.append([number, what, [[self.numbers(y) for y in x] if isinstance(x, (tuple, list)) else self.numbers(x) for x in args]])
             return answer(*args)
 
@@ -203,13 +203,20 @@ def _grain(x: float) -> int | str:
     return math.floor(x * GRAIN + 0.3719) if -1e4 < x < 1e4 else "big"
 
 
+def _rooted(t: Any) -> Any:
+    """A tensor that a hook can be put on: on a view without a history PyTorch crashes."""
+    if t._is_view() and t.requires_grad and t.grad_fn is None:
+        raise IndexError("a view without a history")
+    return t
+
+
 def _tripled(grads: Any) -> Any:
     return tuple(None if g is None else g * 3 for g in grads)
 
 
-STAYS = re.compile(r"setdata|deepcopy|edge|A.detach_|setflag|.*requires_grad")
+STAYS = re.compile(r"setdata|.*backward|grad|edge|.*hook|A.unsqueeze_|A.squeeze_|A.t_|A.transpose_|A.swapaxes_|A.as_strided_|deepcopy|edge|A.detach_|setflag|.*requires_grad")
 """What is not done inside inference mode: it mixes tensors of both worlds."""
-ORDER = re.compile(r"(?i)size|result type|tensors expected|post accumulate|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
+ORDER = re.compile(r"(?i)without a history|size|result type|tensors expected|post accumulate|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
 """Where several things are wrong, engines may find another one first."""
 
 

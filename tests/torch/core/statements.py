@@ -16,7 +16,7 @@ KINDS = {
     "view": (22, "A.view(-1)|A.t()|A[0]|A[:,1]|A[:,:2]|A[1:]|A.unsqueeze(0)|A.unsqueeze(-1)|A.squeeze()|A.expand(2,*A.shape)|A.transpose(0,-1)|"
              "A.reshape(-1)|A.narrow(0,0,1)|A.detach()|A.diagonal()|A.flatten()|A.select(0,0)|A.view_as(A)|A[...]|A[None]|A.data|A.expand_as(A)|"
              "A.as_strided((2,),(1,))|A.as_strided((2,),(1,),1)|A.as_strided((2,2),(2,1))|A.permute(*range(A.dim())[::-1])|A.movedim(0,-1)|A.T|A.mT|"
-             "A.swapaxes(0,-1)|A.unfold(0,1,1)|A[::2]|A[-1]|A[0,...]|torch.view_as_real(A)|torch.view_as_complex(A)|A.real|"
+             "A.swapaxes(0,-1)|A.unfold(0,1,1)|A[::2]|A[-1]|A[0,...]|A.conj()*2|"
              "A.squeeze(0)|A.ravel()|A._base|A.alias()"),
     "views": (8, "A.chunk(2)|A.unbind()|A.split(1)|A.chunk(2,-1)|A.unbind(-1)|A.split([1,1])|torch.tensor_split(A,2)|A.chunk(1)|A.hsplit(1)|"
               "torch.broadcast_tensors(A,B)|torch.atleast_2d(A,B)"),
@@ -90,7 +90,7 @@ def table_digest() -> int:
 
 LENGTH = 12
 REAL = re.compile(r"relu|minimum|clamp|sort|max\(|[<>]|erf|floor|addcmul|lerp|masked|mean|cumsum|out=(?!into\(A,A)|@")
-COMPLEX = re.compile("view_as_complex")
+COMPLEX = re.compile("conj")
 """What is left out where the sequence begins with complex numbers, and where it does not."""
 _CODES = [(weight, codes.split("|")) for weight, codes in KINDS.values()]
 _TOTAL = sum(weight for weight, _ in _CODES)
