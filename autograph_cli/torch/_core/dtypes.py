@@ -205,3 +205,8 @@ def c_name(t: np.dtype[Any]) -> str:
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
     return source.category <= target.category
+
+
+def type_name(kind: dtype) -> str:
+    """The name of a dtype's tensors in C++: of complex ones, which have no legacy class, another than of all else."""
+    return f"CPU{kind.legacy.removesuffix('Tensor')}Type" if kind.is_complex else f"torch.{kind.legacy}"

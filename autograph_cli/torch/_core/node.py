@@ -387,7 +387,7 @@ def check_versions(node: Node, opens: bool = False) -> None:
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
-    from .dtypes import FROM_NUMPY
+    from .dtypes import FROM_NUMPY, type_name
 
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
@@ -396,7 +396,7 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-    what = f"torch.{FROM_NUMPY[raw.dtype].legacy} [{', '.join(map(str, raw.shape))}]]{origin}"
+    what = f"{type_name(FROM_NUMPY[raw.dtype])} [{', '.join(map(str, raw.shape))}]]{origin}"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{what} is at version {now}; expected version {expected} instead. Hint: {hint}"

@@ -160,6 +160,9 @@ def _saved_property(index: int) -> property:
 
     def get(node: Node) -> Any:
         if node._saved is None:
+            guard = node._operation.guard(node._item_names[index])
+            if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
+                return None
             raise freed()
         item = node._saved[index]
         if isinstance(item, SavedList):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.memory import capacity, offset_in
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
@@ -197,17 +197,12 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
     return expand_op(input, expanded(input, dims.sizes(size)))
 
 
-def _type_name(x: Tensor) -> str:
-    legacy = x.dtype.legacy
-    return f"CPU{legacy.removesuffix('Tensor')}Type" if x.dtype.is_complex else f"torch.{legacy}"
-
-
 def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
     shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
-            f"expand({_type_name(input)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     lead = len(wanted) - len(shape)
