@@ -34,7 +34,8 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
     edges = edges_of(op, args) if L.records else ()
-    results = compute(op, args)
+    watcher = L.watcher
+    results = compute(op, args) if watcher is None else watcher.compute(op, args)
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:
@@ -42,6 +43,8 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
             make_view(output, args[0], output._edge, multiple=op.multiple)
     if node is not None and S.observer is not None:
         S.observer.created(node, args, tuple(outputs))
+    if watcher is not None:
+        watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)
 
 

@@ -70,6 +70,8 @@ class Local(threading.local):
     saved_hooks_disabled: str | None = None
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
+    watcher: Any = None
+    """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
     anomaly: bool = False
     check_nan: bool = True
 
