@@ -53,11 +53,11 @@ def _scope(op: Operation) -> dict[str, Any]:
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
-        "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
+        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
-        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast,
+        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast, "check_dtypes": general.check_dtypes,
     }  # fmt: skip
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -180,15 +180,10 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    if len(raws) < 2:
-        return [f"    raw = {call}"]
-    return [
-        "    try:",
-        f"        raw = {call}",
-        "    except ValueError:",
-        f"        check_broadcast({', '.join(raw for raw in raws)})",
-        "        raise",
-    ]
+    lines = ["    try:", f"        raw = {call}"]
+    if len(raws) > 1:
+        lines += ["    except ValueError:", f"        check_broadcast({', '.join(raws)})", "        raise"]
+    return [*lines, "    except TypeError:", f"        check_dtypes(OP, {', '.join(raws)})", "        raise"]
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
@@ -213,7 +208,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         a, b = names
         # Two NumPy scalars of one class have one dtype; asking a class is cheaper than asking a dtype.
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
-        lines += [f"    if {differ}:", f"        {a}, {b} = promote_pair({a}, {b})"]
+        lines += [f"    if {differ}:", *([f"        check_sub({a}, {b})"] if op.name == "sub" else []), f"        {a}, {b} = promote_pair({a}, {b})"]
     elif op.promotes:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]

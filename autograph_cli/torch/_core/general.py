@@ -5,6 +5,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 
 from __future__ import annotations
 
+import functools
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,9 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     except ValueError:
         check_broadcast(*raws)
         raise
+    except TypeError:
+        check_dtypes(op, *raws)
+        raise
     return list(result) if op.multiple else [result]
 
 
@@ -76,6 +80,15 @@ def check_broadcast(*raws: Any) -> None:
     """While NumPy's error about shapes that do not broadcast is handled, raise PyTorch's."""
     if "broadcast" in str(sys.exc_info()[1]):
         dims.broadcast(*(raw.shape for raw in raws if hasattr(raw, "shape")))
+
+
+def check_dtypes(op: Operation, *raws: Any) -> None:
+    """While the backend's error about dtypes that it cannot compute with is handled, raise PyTorch's."""
+    text = str(sys.exc_info()[1])
+    if "ufunc" in text or "unsupported operand type" in text or "numpy boolean" in text:
+        kinds = [raw.dtype for raw in raws if isinstance(raw, (np.ndarray, np.generic))]
+        name = dtypes.cpp_name(functools.reduce(dtypes.promote, kinds))
+        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{name}'") from None
 
 
 def _raw(x: Any) -> Any:
@@ -96,11 +109,22 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     else:
         return raws
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
+    if op.name == "sub":
+        check_sub(*(raws[i] for i in places))
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
+
+
+def check_sub(a: Any, b: Any) -> None:
+    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
+    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:

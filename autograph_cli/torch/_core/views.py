@@ -396,6 +396,10 @@ def _itself(tensor: Tensor) -> Tensor:
 def _result_for(target: Tensor, raw: Any) -> Any:
     """The result checked and cast to what fits into `target`."""
     have = target._raw
+    if raw.shape != have.shape:
+        raise RuntimeError(
+            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
+        )
     if raw.dtype != have.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
         if not dtypes.can_cast(source, goal):
@@ -403,8 +407,4 @@ def _result_for(target: Tensor, raw: Any) -> Any:
                 f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type {dtypes.cpp_name(have.dtype)}"
             )
         raw = raw.astype(have.dtype)
-    if raw.shape != have.shape:
-        raise RuntimeError(
-            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
-        )
     return raw

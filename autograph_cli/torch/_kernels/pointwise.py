@@ -26,7 +26,7 @@ class Pointwise:
             "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit", "sign",
         )
     } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-         "atan2": "arctan2", "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
+         "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
     """Kernels that are one universal function of the backend."""
 
     mul = staticmethod(operator.mul)
@@ -48,6 +48,11 @@ class Pointwise:
 
     def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return a + b if alpha == 1 else a + b * self.number(alpha, b)
+
+    def atan2(self, a: Any, b: Any) -> Any:
+        if b.dtype.kind in "biu":
+            b = b.astype(a.dtype)
+        return self.xp.arctan2(a, b)
 
     def sub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         if a.dtype.kind == "b":

@@ -207,6 +207,8 @@ def positive(input: Tensor) -> Tensor:
 
 @dispatch()
 def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    if decimals is None and input._raw.dtype.kind in "iu":
+        return clone, input
     return (round_op, input) if decimals is None else (round_with, input, decimals)
 
 
@@ -265,6 +267,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 
 @dispatch()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    for name, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
+            mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))
+            raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
     if isinstance(weight, Tensor):
         return operations.lerp_Tensor, input, end, weight
     return lerp_scalar, input, end, weight
