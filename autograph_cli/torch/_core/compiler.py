@@ -53,7 +53,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
-        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "promoted": general.promoted, "as_floating": general.as_floating,
+        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
@@ -176,7 +176,8 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    return [f"        if {second}.__class__ in NUMBERS:", f"            {second} = wrap_number({second}, {first})"]
+    refuse = [f"            check_bool({second})"] if op.name == "sub" else []
+    return [f"        if {second}.__class__ in NUMBERS:", *refuse, f"            {second} = wrap_number({second}, {first})"]
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:

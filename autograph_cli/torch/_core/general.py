@@ -121,6 +121,12 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
 def check_sub(a: Any, b: Any) -> None:
     """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
     if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
+        check_bool(True)
+
+
+def check_bool(number: Any) -> None:
+    """Raise PyTorch's error where a truth is to be subtracted."""
+    if number is True or number is False:
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
             "`logical_not()` operator instead."

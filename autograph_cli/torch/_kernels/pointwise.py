@@ -103,7 +103,8 @@ class Pointwise:
             return a * a * a
         if exponent == 0.5 and a.dtype.kind == "f":
             return self.xp.sqrt(a)
-        return self.xp.power(a, self.number(exponent, a))
+        found = self.xp.power(a, self.number(exponent, a))
+        return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
         return self.xp.power(a, b)

@@ -207,6 +207,10 @@ def positive(input: Tensor) -> Tensor:
 
 @dispatch()
 def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    if input._raw.dtype.kind == "c":
+        raise NotImplementedError("round is not supported for complex inputs")
+    if input._raw.dtype.kind == "b":
+        raise NotImplementedError("\"round_vml_cpu\" not implemented for 'Bool'")
     if decimals is None and input._raw.dtype.kind in "iu":
         return clone, input
     return (round_op, input) if decimals is None else (round_with, input, decimals)
