@@ -94,7 +94,9 @@ class Operation:
         for name in names:
             if name not in known and name.rpartition("_")[0] not in known:
                 raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
-        return tuple(names)
+        tensors = {p.name for p in self.tensors}
+        # PyTorch saves (and shows to pack hooks) the inputs by name, then the outputs.
+        return tuple(sorted(names, key=lambda n: (n in self.schema.outputs, n if n in tensors else "")))
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}
@@ -126,10 +128,13 @@ class Operation:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def users(self, name: str) -> tuple[int, ...]:
-        """The edges whose formulas need the saved thing `name`."""
-        position = {p.name: i for i, p in enumerate(self.inputs)}
-        return tuple(sorted({position[i] for d in self.derivatives if name in d.needs for i in d.inputs}))
+    def guard(self, name: str) -> int | None:
+        """The edge without which the input `name` is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        users = [d for d in self.derivatives if name in d.needs]
+        several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
+        if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
+            return None
+        return next(i for i, p in enumerate(self.inputs) if p.name == users[0].inputs[0])
 
     def formula_text(self, name: str) -> str:
         """The derivative of input `name` as the source has it."""
@@ -142,7 +147,7 @@ class Operation:
         return f"<operation {self.identifier}>"
 
 
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity"))
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity", "NotImplemented"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
@@ -152,13 +157,18 @@ def _saved_attribute(name: str) -> str:
 
 
 def _saved_property(index: int) -> property:
-    from .node import freed, unpack
+    from .node import SavedList, freed, unpack
     from .tensor import Tensor
 
     def get(node: Node) -> Any:
         if node._saved is None:
+            guard = node._operation.guard(node._item_names[index])
+            if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
+                return None
             raise freed()
         item = node._saved[index]
+        if isinstance(item, SavedList):
+            return tuple(item.tensors())
         if isinstance(item, Tensor) or hasattr(item, "_counter"):
             return unpack(node, index)
         return item

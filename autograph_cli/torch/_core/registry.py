@@ -82,7 +82,7 @@ def _overlap(a: Any, b: Any) -> bool:
 def _check_apart(targets: Any, given: Any) -> None:
     for x in given:
         for target in targets:
-            if isinstance(x, Tensor) and _overlap(x._raw, target._raw):
+            if isinstance(x, Tensor) and (x is target or _overlap(x._raw, target._raw)):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                     "location. Please clone() the tensor before performing the operation."
@@ -98,6 +98,21 @@ def _check_dtypes(targets: Any, found: Any) -> None:
             raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {got} instead")
 
 
+def _tensors(given: Any) -> Iterable[Tensor]:
+    for x in given:
+        if isinstance(x, Tensor):
+            yield x
+        elif isinstance(x, (tuple, list)):
+            yield from _tensors(x)
+
+
+def no_out(name: str) -> RuntimeError:
+    """PyTorch's error for `out=` in the graph."""
+    return RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+    )
+
+
 def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[..., Any]:
     """A function that also takes `out=`."""
 
@@ -105,21 +120,17 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return run(*args, **kwargs)
+        targets = [out] if isinstance(out, Tensor) else list(out)
+        if L.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
+            raise no_out(run.__name__)
         if "apart" in rules:
-            _check_apart([out] if isinstance(out, Tensor) else out, (*args, *kwargs.values()))
+            _check_apart(targets, (*args, *kwargs.values()))
         before, L.grad = L.grad, False
         try:
             results = run(*args, **kwargs)
         finally:
             L.grad = before
-        targets = [out] if isinstance(out, Tensor) else list(out)
         found = [results] if isinstance(results, Tensor) else list(results)
-        tensors = [x for x in (*args, *targets) if isinstance(x, Tensor)]
-        if L.grad and any(t.requires_grad for t in tensors):
-            raise RuntimeError(
-                f"{run.__name__}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments requires grad."
-            )
         if "exact" in rules:
             _check_dtypes(targets, found)
         for target, result in zip(targets, found, strict=True):

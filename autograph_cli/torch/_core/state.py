@@ -94,6 +94,8 @@ class Local(threading.local):
     """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
     forward: bool = True
     """Whether tangents are computed."""
+    watcher: Any = None
+    """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
     anomaly: bool = False
     check_nan: bool = True
 

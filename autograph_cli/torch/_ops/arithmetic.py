@@ -46,7 +46,7 @@ true_divide = operation(
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)", promotes=True, node="DivBackward2",
     self=lambda f, grad: f.zeros_like(grad),
-    other=lambda f, grad, other: f.zeros_like(f.mul(grad, other)),
+    other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )  # fmt: skip
 pow_tensor = operation(
     "pow(Tensor self, Tensor exponent)", promotes=True, node="PowBackward1",
