@@ -46,7 +46,7 @@ ColorJitter(.3,.2,.4,.1); ColorJitter(brightness=(.5,.9)); ColorJitter(hue=.2)
 Compose([V.Resize(4),V.RandomCrop(4,padding=1),V.RandomHorizontalFlip()])
 """
 REST = """
-[T.RandomErasing(1.)(f) for _ in 'abc']; [T.RandomErasing(.5,value='random')(f) for _ in 'abc']; T.RandomErasing(1.,value=(1,2,3))(f)
+[T.RandomErasing(1.)(f) for _ in 'abc']; [T.RandomErasing(.5,value='random')(f) for _ in 'abc']; T.RandomErasing(1.,value=(1,2,3))(f); [v2.RandomErasing(1.,value="random")(f) for _ in "abc"]; v2.RandomErasing(1.,value=(1,2,3))(f); v2.RandomErasing()
 v2.RandomHorizontalFlip(1.)((im,3,f)); v2.RandomHorizontalFlip(1.)(im,3); v2.RandomHorizontalFlip(1.)(f,torch.tensor(1.)); v2.RandomCrop(3)([f,'a',{'x':f}])
 U.make_grid(b); U.make_grid(b,nrow=2); U.make_grid(b,padding=0,pad_value=.5); U.make_grid(b,normalize=True); U.make_grid(b[:1]); U.make_grid(f[0])
 U.make_grid(b,normalize=True,scale_each=True); U.make_grid(b,normalize=True,value_range=(.2,.7)); U.make_grid(f[:1]); U.make_grid(list(b),nrow=1)
