@@ -15,6 +15,7 @@ from .._core.operation import operation
 from .._core.placement import NO_DATA, Meta, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.views import address, bump, check_inplace, counter, materialize, strides_of
 from ._data import cast, warn_once
@@ -269,6 +270,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 def _root(raw: Any) -> Any:
     """The array that owns the memory of `raw`."""
+    raw = whole(raw)
     if raw.__class__ is Meta:
         return raw.whole()
     while True:
