@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, general, kinds, views
+from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
 from .operation import operations
@@ -76,6 +76,8 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
 
 
 def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
+    if op.tangent is not None:
+        return as_written
     if op.linear == "each":
         return by_input
     if op.linear:
@@ -202,6 +204,17 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
     return [total]
 
 
+def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    assert op.tangent is not None
+    named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
+    named |= dict(zip(op.schema.outputs, outputs, strict=True))
+    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+        named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
+    code = op.tangent.__code__
+    return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
+
+
 def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
     gradient, and their products with the tangent are those of its tangent."""
@@ -226,8 +239,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         return [zeros_like(o) for o in outputs]
     mode, L.grad = L.grad, True
     try:
-        point = ones_like if op.identifier in kinds.FROM_ONES else zeros_like
-        seeds = [fresh(point(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
+        seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
@@ -270,10 +282,13 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     likes = [like_of(o._raw) for o in outputs]
     node._like = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
+    again = recomputed.outputs_of(op, named)
     items: list[Any] = []
     for index, name in enumerate(op.saved_names):
-        if name in op.schema.outputs:
-            item: Any = outputs[op.schema.outputs.index(name)]
+        if name in again:
+            item: Any = again[name]
+        elif name in op.schema.outputs:
+            item = outputs[op.schema.outputs.index(name)]
         elif name in named:
             item = named[name]
             item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item

@@ -61,9 +61,6 @@ BY_INPUT = _names("""
 """)
 """Linear in each input that has a derivative, as long as the others stay."""
 
-FROM_ONES = _names("logcumsumexp")
-"""Whose formula has a pole where the gradient is 0, and so must not be transposed there."""
-
 
 def pointwise(identifier: str, flags: Any) -> bool:
     """Whether each element of the result depends on the elements of the arguments at its place only."""
@@ -79,5 +76,8 @@ def linear(identifier: str, flags: Any) -> bool | str:
     return "each" if identifier in BY_INPUT else False
 
 
-RANDOM = frozenset(["normal_", "uniform_", "exponential_", "geometric_", "cauchy_", "log_normal_", "random_", "random__to", "random__from", "bernoulli__float", "bernoulli__Tensor", "bernoulli", "bernoulli_p", "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor"])
+RANDOM = _names("""
+    normal_ uniform_ exponential_ geometric_ cauchy_ log_normal_ random_ random__to random__from bernoulli__float
+    bernoulli__Tensor bernoulli bernoulli_p normal_Tensor_float normal_float_Tensor normal_Tensor_Tensor
+""")
 """Draw random numbers."""

@@ -66,6 +66,7 @@ class Operation:
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
         self.pointwise: bool = flags.get("pointwise", kinds.pointwise(self.identifier, flags))
+        self.tangent: Formula | None = flags.get("tangent")
         self.linear: bool | str = flags.get("linear", kinds.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
@@ -206,7 +207,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
     `pointwise` (element by element over broadcast arguments; default: see kinds.py), `linear` (in all inputs together; "each":
-    in each input while the others stay; default likewise), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
+    others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
@@ -231,7 +233,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "nondifferentiable", "list_result",
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "tangent", "nondifferentiable", "list_result",
           "inline")  # fmt: skip
 
 

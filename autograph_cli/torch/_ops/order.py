@@ -147,8 +147,17 @@ def _numpy(x: Any) -> Any:
     return x._raw.dtype if isinstance(x, Tensor) else x.dtype
 
 
+def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
+    """The mean of the tangents so far, by the weights of their exponentials."""
+    if t.ndim == 0 or 0 in t.shape:
+        return t
+    weights = f.exp(f.sub(x, f.amax(f.real(x).detach(), (dim,), True)))
+    return f.div(f.cumsum(weights * t, dim), f.cumsum(weights, dim))
+
+
 logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)", floating=True,
+    tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 

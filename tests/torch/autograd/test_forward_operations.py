@@ -116,3 +116,52 @@ def test_what_has_no_forward_mode_says_so(name):
 
 def test_nearly_all_operations_are_held():
     assert len(CALLS) > 430
+
+
+# ---------------------------------------------------------------- beside central differences
+
+SELECTED = [
+    "sin", "tanh", "mul", "div", "pow", "atan2", "where", "clamp", "softmax", "log_softmax", "logsumexp", "sum",
+    "prod", "cumsum", "cumprod", "var", "std_mean", "mm", "bmm", "addmm", "convolution", "avg_pool2d",
+    "native_layer_norm", "native_batch_norm", "native_group_norm", "_weight_norm_interface", "gelu", "softplus",
+    "log_sigmoid_forward", "binary_cross_entropy_with_logits", "linalg_det", "linalg_inv_ex", "linalg_solve_ex",
+    "linalg_qr", "linalg_matrix_exp", "index_put", "scatter_add", "gather", "cat", "as_strided",
+    "upsample_bilinear2d", "linalg_vector_norm", "renorm", "_fft_r2c", "_fft_c2r",
+]
+STEP = 1e-6
+
+
+def gradients_along(op, args):
+    """Pairs of what forward mode says and of a central difference: of outputs, of gradients, and of gradients of tangents."""
+    func, generator = torch.func, np.random.default_rng(1)
+    inputs: list = []
+    replaced(op, args, lambda x: inputs.append(x) or x)
+    tangents = tuple(drawn(generator, x._raw) for x in inputs)
+
+    def f(*xs):
+        torch.manual_seed(0)
+        given = iter(xs)
+        found = general.run(op, replaced(op, args, lambda x: next(given)))
+        found = list(found) if op.multiple else [found]
+        return [y for i, y in enumerate(found) if general.differentiable(op, i, y) and y._raw.size]
+
+    cotangents = [drawn(generator, y._raw) for y in f(*inputs)]
+    back = lambda *xs: func.vjp(f, *xs)[1](cotangents)  # noqa: E731
+    moved = [[make(x._raw + sign * STEP * t._raw) for x, t in zip(inputs, tangents, strict=True)] for sign in (1, -1)]
+    for g in (f, back):
+        differences = [(a._raw - b._raw) / (2 * STEP) for a, b in zip(g(*moved[0]), g(*moved[1]), strict=True)]
+        yield func.jvp(g, tuple(inputs), tangents)[1], differences
+    yield func.vjp(lambda *xs: func.jvp(f, xs, tangents)[1], *inputs)[1](cotangents), differences
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SELECTED)
+def test_tangents_of_two_orders_are_central_differences(name):
+    for args in CALLS[name][:2]:
+        flat = [t for x in args for t in (x if isinstance(x, (list, tuple)) else [x])]
+        if any(is_float(t) and t._raw.dtype.name not in ("float64", "complex128") for t in flat):
+            continue
+        for got, want in gradients_along(table[name], args):
+            for a, b in zip(got, want, strict=True):
+                if np.isfinite(b).all():
+                    np.testing.assert_allclose(a._raw, b, 1e-4, 1e-5 * (1 + np.abs(b).max(initial=0)))
