@@ -11,7 +11,7 @@ from autograph_cli.graph import Output as OutputRecord
 from autograph_cli.record.saved import records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
-from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, shape_dtype
 
 
 @dataclass(slots=True)
@@ -133,4 +133,4 @@ def _type(like: Any) -> TensorType:
     if like is None:  # an output of a custom Function that is no tensor
         return TensorType("object", ())
     shape, dtype = shape_dtype(like)
-    return TensorType(dtype.name, tuple(shape))
+    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")

@@ -10,9 +10,10 @@ import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Tape
-from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = (bool, int, float, complex, str)
 _KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype))
@@ -44,7 +45,7 @@ def records(kept: Iterable[Kept]) -> tuple[Saved, ...]:
 
 @functools.lru_cache(1024)
 def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
-    return TensorType(dtype.name, shape)
+    return TensorType(dtype.name, tuple(shape), "meta" if shape.__class__ is MetaLike else "cpu")
 
 
 @functools.cache
@@ -90,11 +91,14 @@ def _kept(name: str, item: Any, storages: dict[int, int], start: int) -> Kept:
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
         return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0
-    return name, raw.dtype, raw.shape, storages.setdefault(id(_owner(raw)), start + len(storages)), raw.nbytes
+    shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
+    return name, raw.dtype, shape, storages.setdefault(id(_owner(raw)), start + len(storages)), raw.nbytes
 
 
 def _owner(raw: Any) -> Any:
-    """The array whose memory this is."""
+    """The array whose memory this is, or what stands for it where there is none."""
+    if raw.__class__ is Meta:
+        return raw.memory
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
         raw, base = base, base.base
@@ -122,12 +126,12 @@ def _shown(item: Any) -> str:
 
 
 def bytes_kept(nodes: Iterable[Node]) -> int:
-    """The bytes that these nodes keep for backward; memory that several of them share counts once."""
+    """The bytes that these nodes keep for backward; memory that several of them share counts once, what is on `meta` not at all."""
     sizes: dict[int, int] = {}
     for node in nodes:
         for _, item in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
-            if raw is not None:
+            if raw is not None and raw.__class__ is not Meta:
                 owner = id(_owner(raw))
                 sizes[owner] = max(sizes.get(owner, 0), raw.nbytes)
     return sum(sizes.values())

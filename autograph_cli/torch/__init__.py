@@ -16,9 +16,11 @@ import warnings
 from typing import Any
 
 from . import _kernels, _missing
-from ._core import general
+from ._core import placement
+from ._kernels.meta_kernels import meta
 
-general.kernels_by_device["cpu"] = _kernels.cpu
+placement.kernels_by_device["cpu"] = _kernels.cpu
+placement.kernels_by_device["meta"] = meta
 # PyTorch computes inf and nan in silence. NumPy's warnings are silenced for the engine's own lines only.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
@@ -46,7 +48,7 @@ _OPERATIONS = (
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
     "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
-    "cdist",
+    "cdist", "placing",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

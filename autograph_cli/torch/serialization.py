@@ -17,6 +17,7 @@ import numpy as np
 
 from ._core.device import device
 from ._core.dtypes import dtype
+from ._core.placement import without_memory
 from ._ops.conversion import UntypedStorage
 from ._saving.archive import Reader, Writer
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
@@ -185,16 +186,15 @@ class _Storages:
             data = self._reader.array(name) if self._path is None else self._reader.mapped(name, self._path)
             if self._swap and of is not None and of.itemsize > 1:
                 data = _swapped(data, of)
-            self._place(data, location)
-            self._loaded[key] = Storage(data, of)
+            self._loaded[key] = Storage(self._placed(data, location), of)
         return self._loaded[key] if self._loaded[key].dtype is of else Storage(self._loaded[key].bytes, of)
 
-    def _place(self, data: Any, location: str) -> None:
-        """RuntimeError where a storage would be on a device that is not there."""
+    def _placed(self, data: Any, location: str) -> Any:
+        """The storage where it is wanted; RuntimeError where that is a device that is not there."""
         where = self._map_location
         if callable(where) and not isinstance(where, (str, device)):
             if where(UntypedStorage(data), location) is not None:
-                return
+                return data
         elif isinstance(where, dict):
             location = str(where.get(location, location))
         elif where is not None:
@@ -206,8 +206,11 @@ class _Storages:
                 "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
                 "the CPU."
             )
+        if kind == "meta":
+            return without_memory(data)
         if kind != "cpu":
             raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+        return data
 
 
 def _swapped(data: Any, of: dtype) -> Any:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, general, hooking
+from . import dtypes, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
+from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
+from .placement import filled, kernels, like_is_meta
 from .reverse import GradCall, backward_parts, in_front
 from .size import Size
 from .state import BackwardCall, L, S
@@ -90,7 +91,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(np.zeros(target._raw.shape, target._raw.dtype)[()])
+            found[i] = make(filled(like_of(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
@@ -175,7 +176,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 raise RuntimeError(
                     f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
                 )
-            g = make(np.ones(shape, kind)[()])
+            g = make(filled(like_at(edge), 1) if S.reserved else np.ones(shape, kind)[()])
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g._raw.shape != shape:
@@ -183,6 +184,9 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
                 f"{Size(shape)}."
             )
+        elif S.reserved and g.is_meta is not like_is_meta(like_at(edge)):
+            places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+            raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
         elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
             raise RuntimeError(
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -220,6 +224,7 @@ class Pass:
     def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
         self.call = call
         self.recorded = call.create_graph or wrapped
+        self.kernels: Any = None
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> places in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -235,6 +240,7 @@ class Pass:
         order = self._collect(edges)
         if self.call.inputs is not None:
             self._restrict(order)
+        self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.call.create_graph, self
         try:
@@ -294,7 +300,7 @@ class Pass:
 
     def _walk(self, order: list[Node]) -> None:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
-        captures, leaves, kernels = self.captures, self.leaves, general.kernels()
+        captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
         plain = not (self.recorded or L.anomaly)
         ran = None if S.observer is None else self.call.ran
@@ -430,7 +436,7 @@ class Pass:
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
         run: Any = node._run_recorded if self.recorded else node._run_raw
-        f = operations if self.recorded else general.kernels()
+        f = operations if self.recorded else self.kernels
         if self.only is not None and node._operation is not None:
             check_versions(node)
             # A gradient that leads to none of the inputs is not computed.

@@ -198,7 +198,9 @@ def apart(result: Any, size: int) -> Any:
 
 
 def loop(call: Call) -> Any:
-    """Sample by sample, and stacked."""
+    """Sample by sample, and stacked; RuntimeError where there is none."""
+    if not call.size:
+        raise RuntimeError(f"vmap: {call.op.name} goes sample by sample, and a batch of size 0 has none")
     rows = [general.run(call.op, tuple(sample(call, i))) for i in range(call.size)]
     if not call.op.multiple:
         return f.stack(rows, 0)

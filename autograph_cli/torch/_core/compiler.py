@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import general
+from . import general, placement
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -40,12 +40,8 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    kernels = general.kernels()
-    if isinstance(op.kernel, str):
-        found: Callable[..., Any] = getattr(kernels, op.kernel)
-        return found
-    kernel = op.kernel
-    return lambda *args: kernel(kernels, *args)
+    found: Callable[..., Any] = placement.kernel_of(op, placement.kernels())
+    return found
 
 
 def _scope(op: Operation) -> dict[str, Any]:

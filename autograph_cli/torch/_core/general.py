@@ -12,23 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dims, dtypes
-from .device import CPU
+from . import dims, dtypes, placement
 from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
+from .placement import kernels  # noqa: F401
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
 from .views import bump, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
-
-kernels_by_device: dict[str, Any] = {}
-"""The kernels of each device type that can compute."""
-
-
-def kernels() -> Any:
-    return kernels_by_device[CPU.type]
-
 
 class Transforms:
     """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
@@ -74,7 +66,7 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     if op.view:
         raws[0] = materialize(args[0])
     try:
-        result = op.kernel_function(*raws)
+        result = op.kernel_function(*raws) if not S.reserved else placement.compute(op, raws)
     except ValueError:
         check_broadcast(*raws)
         raise
@@ -141,6 +133,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 def put(target: Tensor, raw: Any) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
+    placement.check_out(raw, target._raw)
     check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
@@ -151,7 +144,7 @@ def put(target: Tensor, raw: Any) -> None:
             )
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
-        target._raw = np.array(raw)
+        target._raw = placement.copied(raw, target._raw)
         bump(target)
     else:
         write(target, raw)

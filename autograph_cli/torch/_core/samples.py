@@ -22,6 +22,8 @@ def by_samples(run: F) -> F:
         level = top_level((*args, *kwargs.values())) if L.levels else None
         if not isinstance(level, BatchLevel):
             return run(*args, **kwargs)
+        if not level.size:
+            raise RuntimeError(f"vmap: {run.__name__} goes sample by sample, and a batch of size 0 has none")
         with below(level):
             rows = [
                 looped(*(sample(level, x, i) for x in args), **{k: sample(level, x, i) for k, x in kwargs.items()})

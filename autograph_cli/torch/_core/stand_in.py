@@ -97,7 +97,7 @@ SENTENCES = {
     "slopes": "vmap: we do not yet support aten::rrelu. Please file an issue",
 }
 """PyTorch's words for some functions that cannot be batched."""
-SENTENCES["expanded_masks"] = SENTENCES["tensor_index"]
+SENTENCES["expanded_masks"] = SENTENCES["mask_places"] = SENTENCES["tensor_index"]
 
 
 def _refusal() -> RuntimeError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.meta import Meta
 from . import dtypes
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
 from .stand_in import StandIn
@@ -82,6 +83,8 @@ def strides_of(raw: Any) -> tuple[int, ...]:
 
 
 def address(raw: Any) -> int:
+    if raw.__class__ is Meta:
+        return int(raw.address)
     interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
     found: int = interface["data"][0]
     return found
@@ -90,6 +93,9 @@ def address(raw: Any) -> int:
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
     size = raw.itemsize
+    if raw.__class__ is Meta:
+        size = size if dtype is None else np.dtype(dtype).itemsize
+        return raw.window(shape, [s * size for s in strides], offset * size, dtype)
     reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
     flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
     if dtype is not None:
@@ -104,8 +110,10 @@ def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
     """New memory with the given strides (in elements)."""
+    if on_meta:
+        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
     if not all(shape):
         return np.empty(shape, dtype)
     flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
@@ -180,17 +188,17 @@ class CopySlices(Node):
         return found
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = empty_strided(*self.base, grad.dtype)
+        result = empty_strided(*self.base, grad.dtype, grad.__class__ is Meta)
         result[...] = grad
         part = as_strided_raw(result, *self.view, self.dtype)
-        grads = self.function()._run_raw(f, np.array(part))
+        grads = self.function()._run_raw(f, part.copy("K"))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         if isinstance(grad, Wrapped):
             return self._run_wrapped(f, grad)
-        result = make(empty_strided(*self.base, grad._raw.dtype))
+        result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
         same = grad._raw.dtype == self.dtype
         part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))

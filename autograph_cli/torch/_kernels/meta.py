@@ -17,27 +17,46 @@ from .._core.state import S
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
 
+NO_DATA = "Cannot copy out of meta tensor; no data!"
 
-class MetaRefusal(NotImplementedError):
-    """What needs the elements of an array without memory."""
+
+NO_COUNT = (
+    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent implementation "
+    "does not exist. How many elements are not zero is not known on the device 'meta'."
+)
+NO_NUMBER = "Tensor.item() cannot be called on meta tensors"
+NO_FUNCTION = "not available for arrays without memory"
+
+
+def refuses(error: Exception) -> bool:
+    """Whether an error says that elements are missing."""
+    return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
+
+
+def readable(a: Any) -> bool:
+    """Whether a raw array has elements that can be looked at."""
+    return a.__class__ is not Meta and a.size > 0
 
 
 class _Reserved:
     """What the views of one array without memory share; while any is alive, operations take the general way."""
 
-    __slots__ = ()
+    __slots__ = ("nbytes",)
 
-    def __init__(self) -> None:
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
         S.special += 1
+        S.reserved += 1
 
     def __del__(self, shared: Any = S) -> None:
         shared.special -= 1
+        shared.reserved -= 1
 
 
 class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of which everything is known but its elements.
 
-    `strides` are in bytes, as NumPy's; without them the array is in C order. Reading an element raises `MetaRefusal`.
+    `strides` are in bytes, as NumPy's; without them the array is in C order. Reading an element raises NotImplementedError, RuntimeError where a number is wanted.
 
     >>> a = Meta((1000000, 1000000), "float32")
     >>> (a[:5] @ a.T).shape
@@ -49,11 +68,11 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, shape: Any, dtype: Any = float, strides: Any = None) -> None:
         dtype = np.dtype(dtype)
         shape = tuple(shape)
-        if strides is None:
-            strides = c_strides(shape, dtype.itemsize)
+        strides = c_strides(shape, dtype.itemsize) if strides is None else tuple(strides)
         # An array of NumPy's own that lies nowhere: it is asked for its geometry, never for an element.
         self._geometry = _placed(_NOWHERE, shape, strides, dtype)
-        self.memory = _Reserved()
+        reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
+        self.memory = _Reserved(reach if self.size else 0)
 
     def _view(self, geometry: Any) -> Meta:
         made = object.__new__(Meta)
@@ -87,6 +106,10 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
         """The place of the first element, which only makes sense beside that of another view of the same memory."""
         found: int = self._geometry.__array_interface__["data"][0]
         return found
+
+    def whole(self) -> Meta:
+        """All that this is a view of, as bytes."""
+        return self._view(_placed(_NOWHERE, (self.memory.nbytes,), (1,), np.dtype("u1")))
 
     def __len__(self) -> int:
         return len(self._geometry)
@@ -179,6 +202,9 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     def __deepcopy__(self, memo: Any) -> Meta:
         return self.copy("K")
 
+    def __reduce__(self) -> Any:
+        return Meta, (self.shape, self.dtype, self.strides)
+
     def fill(self, value: Any) -> None:
         """Nothing to do: no element is kept."""
 
@@ -191,16 +217,22 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         rule = functions.get(function)
         if rule is None:
-            raise MetaRefusal(f"numpy.{function.__name__} is not available for tensors without memory (device 'meta')")
+            raise NotImplementedError(f"numpy.{function.__name__} is {NO_FUNCTION}")
         return rule(*args, **options)
 
     # -- what cannot be: an element
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise MetaRefusal("Cannot copy out of meta tensor; no data!")
+    def _no_number(self, *_: Any) -> Any:
+        raise RuntimeError(NO_NUMBER)
 
-    __bool__ = __int__ = __float__ = __complex__ = __index__ = __array__ = __contains__ = _refuse
-    item = tolist = tobytes = dump = nonzero = partition = _refuse
+    def _no_data(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(NO_DATA)
+
+    __bool__ = __int__ = __float__ = __complex__ = __index__ = __contains__ = item = _no_number
+    __array__ = tolist = tobytes = dump = _no_data
+
+    def nonzero(self) -> Any:
+        raise NotImplementedError(NO_COUNT)
 
 
 functions: dict[Any, Callable[..., Any]] = {}
@@ -286,13 +318,13 @@ def reshaped_shape(size: int, shape: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------- miniatures
 
 
-def miniature(x: Any) -> Any:
-    """A real array of at most two elements a dimension, laid out as `x` is; what is no array stays."""
+def miniature(x: Any, number: int = 1) -> Any:
+    """A real array of at most two elements a dimension, laid out as `x` is and full of a number; what is no array stays."""
     if not isinstance(x, (Meta, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
         return x
     shape = tuple(min(n, 2) for n in x.shape)
     order = sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))
-    dense = np.ones(tuple(shape[d] for d in order), x.dtype).transpose(np.argsort(order))
+    dense = np.full(tuple(shape[d] for d in order), number, x.dtype).transpose(np.argsort(order))
     if all(s or n == 1 for s, n in zip(x.strides, x.shape, strict=True)):
         return dense
     strides = [s if t or n == 1 else 0 for s, t, n in zip(dense.strides, x.strides, x.shape, strict=True)]
@@ -333,7 +365,7 @@ def _small_index(item: Any) -> Any:
     shape = tuple(min(n, 2) for n in shape_of(item))
     if _is_mask(item):
         return np.ones(shape, bool)
-    return np.zeros(shape, np.intp) if shape else 0
+    return miniature(item, 0) if isinstance(item, (Meta, np.ndarray)) and shape else np.zeros(shape, np.intp) if shape else 0
 
 
 def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]:
@@ -366,7 +398,7 @@ def _spelled_out(shape: tuple[int, ...], index: tuple[Any, ...]) -> list[Any]:
             item = np.asarray(item)
         if _is_mask(item):
             if isinstance(item, Meta):
-                raise MetaRefusal("Cannot copy out of meta tensor; no data!")
+                raise NotImplementedError(NO_DATA)
             items += item.nonzero() if item.ndim else [None, np.zeros(int(item), np.intp)]
         else:
             items.append(item)
@@ -393,7 +425,7 @@ def filled(out: Any, made: Any) -> Any:
 
 def _into(target: Any, made: Any) -> Any:
     if not isinstance(target, Meta):
-        raise MetaRefusal("Cannot copy out of meta tensor; no data!")
+        raise NotImplementedError(NO_DATA)
     target[...] = made
     return target
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 
 
 def check_index(name: str, index: Tensor) -> None:
@@ -32,6 +33,8 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
             raise RuntimeError(_too_large(name, input, dim, index, src))
     n, i = (a.shape[dim] if a.ndim else 1), whole(i)
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    if not readable(i):
+        return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:
         raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")

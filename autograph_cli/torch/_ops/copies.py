@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._core import dims
 from .._core.operation import Operation, operation, operations
+from .._core.placement import kernel_of, kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual
@@ -49,10 +48,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def _copier(run: Any) -> Callable[..., Any]:
     """The operation that does what a view does, in memory of its own."""
     view: Operation = run.op
-    kernel = view.kernel_function  # type: ignore[attr-defined]
-
     def copy(f: Any, a: Any, *arguments: Any) -> Any:
-        found = kernel(f.xp.asarray(a), *arguments)
+        found = kernel_of(view, f)(f.xp.asarray(a), *arguments)
         return [x.copy("C") for x in found] if view.multiple else found.copy("C")[()]
 
     overload = f".{view.schema.overload}" if view.schema.overload else ""
@@ -323,10 +320,11 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 def _resized(raw: Any, shape: tuple[int, ...]) -> Any:
-    flat = np.ascontiguousarray(raw).reshape(-1) if raw.ndim else np.reshape(raw, (1,))
+    xp = kernels(raw).xp
+    flat = xp.ascontiguousarray(raw).reshape(-1) if raw.ndim else raw.reshape(1)
     count = math.prod(shape)
     if count > flat.size:
-        flat = np.concatenate([flat, np.empty(count - flat.size, raw.dtype)])
+        flat = xp.concatenate([flat, xp.empty(count - flat.size, raw.dtype)])
     return flat[:count].reshape(shape)
 
 

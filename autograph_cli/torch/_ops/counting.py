@@ -12,6 +12,7 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
+from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -123,7 +124,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     raw = input._raw
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if raw.ndim != 1 or raw.dtype.kind not in "iu" or (raw.size and raw.min() < 0):
+    if raw.ndim != 1 or raw.dtype.kind not in "iu" or (readable(raw) and raw.min() < 0):
         if raw.dtype.kind not in "biu":
             raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -133,7 +134,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def _range(a: Any, low: float, high: float) -> tuple[float, float]:
-    if low == high and a.size:
+    if low == high and readable(a):
         low, high = float(a.min()), float(a.max())
     if low == high:
         low, high = low - 1, high + 1

@@ -12,8 +12,9 @@ from .._core import device as devices
 from .._core import dtypes, general
 from .._core import layout as layouts
 from .._core.operation import operation, operations
+from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.state import S
+from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from ._data import array_of, cast, supported
@@ -38,7 +39,8 @@ def placed(
 ) -> Any:
     """The dtype of a tensor to make, after the place where it is to live was checked."""
     if device is not None:
-        devices.check(device)
+        if devices.check(device).type == "meta" and not L.on_meta:
+            raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
     elif S.default_device is not None:
         devices.check(S.default_device)
     if layout is not None and layout is not layouts.strided:
@@ -116,6 +118,8 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
         general.put(out, raw[()])
         return out
+    if S.reserved and L.on_meta:
+        raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
@@ -149,7 +153,7 @@ def _of_data(data: Any) -> Any:
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(general.kernels().clone(data._raw), dtype or data._raw.dtype)
+        return cast(general.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
     return array_of(data, dtype)
 
 
@@ -226,7 +230,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    return general.kernels().xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return (general.kernels() if S.reserved and L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
@@ -319,7 +323,7 @@ def full_like(
 
 
 def _filled(raw: Any, value: Any) -> Any:
-    if raw.ndim == 0:
+    if raw.ndim == 0 and not L.on_meta:
         return value
     raw[...] = value
     return raw
@@ -401,7 +405,7 @@ def _formula(name: str, fill: Callable[..., Any]) -> None:
 
 
 for _name in ("zeros", "ones", "full", "zeros_like", "ones_like"):
-    _formula(_name, lambda *args, _name=_name: getattr(general.kernels(), _name)(*args))
+    _formula(_name, lambda *args, _name=_name: getattr(formula_kernels(*args), _name)(*args))
 
 
 # ---------------------------------------------------------------- complex numbers of two parts

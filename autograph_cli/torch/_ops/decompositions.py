@@ -8,6 +8,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
+from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
@@ -160,8 +161,8 @@ def _check_phase(f: Any, x: Any) -> None:
     from .._core.general import kernels
 
     raw = getattr(x, "_raw", x)
-    turning = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (turning > 1e-2).any():
+    turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
             "loss function depends on this phase term, making it ill-defined."
@@ -201,8 +202,8 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
-    phase = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (phase > 1e-2).any():
+    phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
             f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
@@ -262,7 +263,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_matrix("cholesky", input)
     from .._core.general import kernels
 
-    check_info("cholesky", kernels().linalg_cholesky_ex(whole(input._raw), upper)[1], NOT_POSITIVE)
+    raw = whole(input._raw)
+    check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
 
@@ -378,7 +380,8 @@ def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
     from .._core.general import kernels
 
-    if not kernels().xp.isfinite(whole(A._raw)).all():
+    raw = whole(A._raw)
+    if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

@@ -313,7 +313,7 @@ def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().zero_raised(base._raw, exponent._raw))
+    return make(kernels(base._raw).zero_raised(base._raw, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
@@ -328,7 +328,7 @@ def within(input: Tensor, low: Any, high: Any) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().within(input._raw, low, high))
+    return make(kernels(input._raw).within(input._raw, low, high))
 
 
 for _helper in (zero_beside, conj_number, log_of_number, elementwise(zero_raised), full_like_number, elementwise(within)):

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
+from .._core.placement import NO_DATA, Meta, kernels, without_memory
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
@@ -103,7 +104,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return beside(like, lambda x, size: make(np.zeros(size, x._raw.dtype)[()]), tuple(size))
+    return beside(like, lambda x, size: make(kernels(x._raw).zeros_of(size, x._raw)[()]), tuple(size))
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
@@ -196,8 +197,11 @@ def _consumes(item: Any) -> int:
     return 1
 
 
-def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """Selects, slices and new dimensions at once; what is left are the tensors to pick with, by dimension."""
+def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tensor, list[Any]]:
+    """Selects, slices and new dimensions at once; what is left are the tensors to pick with, by dimension.
+
+    `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
+    """
     taken = sum(map(_consumes, items))
     if taken > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
@@ -218,11 +222,11 @@ def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
         elif isinstance(item, (int, np.integer)):
             result = _select(result, dim, int(item), where)
         else:
-            result, dim = _tensor_index(result, dim, item, where, picks)
+            result, dim = _tensor_index(result, dim, item, where, picks, writes)
     return result, _by_dimension(picks)
 
 
-def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any]) -> tuple[Tensor, int]:
+def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any], writes: int) -> tuple[Tensor, int]:
     tensor = _index_tensor(item)
     kind = tensor._raw.dtype.kind
     if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
@@ -238,10 +242,15 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
                     f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of the indexed "
                     f"tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
-        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(np.nonzero(tensor._raw))]
+        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(_mask_places(tensor._raw, writes))]
         return result, dim + tensor.ndim
     picks.append((dim, tensor))
     return result, dim + 1
+
+
+def _mask_places(mask: Any, writes: int) -> Any:
+    """Where a mask holds; of one without memory, as many places as are written."""
+    return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
 
 def _index_tensor(item: Any) -> Tensor:
@@ -282,11 +291,15 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if simple is not None:
         _copy_to(simple, value)
         return
-    picked, indices = _apply(input, _items(index))
+    picked, indices = _apply(input, _items(index), _rows(value))
     if indices:
         run_inplace(index_put_op.op, (picked, indices, _cast(value, picked), False))
     else:
         _copy_to(picked if picked is not input else views.alias(input), value)
+
+
+def _rows(value: Tensor) -> int:
+    return value._raw.shape[0] if value.ndim else 1
 
 
 def _value(input: Tensor, value: Any) -> Tensor:
@@ -341,6 +354,10 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
         )
+    if input.is_meta is not src.is_meta:
+        if src.is_meta:
+            raise NotImplementedError(NO_DATA)
+        src = make(without_memory(src._raw))
     return run_inplace(copy_op.op, (input, src))
 
 
@@ -365,14 +382,14 @@ def zero_(input: Tensor) -> Tensor:
 
 @dispatch()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
-    return index_put_op, input, _expanded_masks(indices), values, accumulate
+    return index_put_op, input, _expanded_masks(indices, _rows(values)), values, accumulate
 
 
-def _expanded_masks(indices: Any) -> list[Any]:
+def _expanded_masks(indices: Any, writes: int) -> list[Any]:
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
-            found += [make(places.astype(np.int64)) for places in np.nonzero(item._raw)]
+            found += [make(places.astype(np.int64)) for places in _mask_places(item._raw, writes)]
         else:
             found.append(item)
     return found
@@ -439,9 +456,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    from .._core.general import kernels
-
-    places = kernels().nonzero(input._raw)
+    places = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
         return make(places)
     return tuple(make(np.ascontiguousarray(column)) for column in places.T)

@@ -185,7 +185,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     from .._core.tensor import make
 
     check_matrix("linalg.matrix_rank", A, square=hermitian)
-    f, raw = kernels(), A._raw
+    f, raw = kernels(A._raw), A._raw
     low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
     if not raw.size:
         return make(f.xp.zeros(raw.shape[:-2], "int64")[()])

@@ -16,11 +16,13 @@ from .._core import generator as samplers
 from .._core.batching import expanded, value_of
 from .._core.named import Named
 from .._core.operation import operation, operations
+from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.state import L
+from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched, below
 from .._core.views import run_inplace
+from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -81,10 +83,14 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
+_UNSEEN = samplers.Stream()
+"""What tensors without memory draw from, so that nothing changes for others."""
 
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
+    if S.reserved and L.on_meta:
+        return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
 
@@ -137,10 +143,32 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
     """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    if raw.__class__ is Meta or L.on_meta:
+        small = miniature(without_memory(raw))
+        with on_meta():
+            return enlarged(raw.shape, in_order(draw, small))
+    return in_order(draw, raw)
+
+
+def in_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
+    """`in_memory_order` of an array with memory."""
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
     order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
     return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+
+
+def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
+    """Random numbers of a shape; of an array without memory the dtype only."""
+    return Meta(shape, draw((1,)).dtype) if L.on_meta else draw(shape)
+
+
+def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
+    """Random numbers for each element of raw arrays and numbers."""
+    if not any(x.__class__ is Meta for x in given):
+        return draw(*given)
+    with on_meta():
+        return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
 
 
 # ---------------------------------------------------------------- by size
@@ -151,7 +179,7 @@ def _new(name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_g
     if L.levels and out is None:
         found = randomness.drawn(shape, draw)
         return found.requires_grad_() if requires_grad else found
-    return finish(name, draw(shape), requires_grad, out)
+    return finish(name, drawn(draw, shape), requires_grad, out)
 
 
 def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
@@ -245,6 +273,8 @@ def multinomial(
     """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
     if input.ndim and input._raw.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
+    if input.is_meta:
+        return make(Meta((*input._raw.shape[:-1], num_samples), np.int64))
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
@@ -360,7 +390,7 @@ _bernoulli_one = _fills(
 
 def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
     chances = f.xp.broadcast_to(p, a.shape)
-    return samplers.bernoulli_each(stream_of(generator), chances, a.dtype)[()]
+    return _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()], chances)
 
 
 _bernoulli_each = operation(
@@ -369,7 +399,7 @@ _bernoulli_each = operation(
 )  # fmt: skip
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
-    lambda f, p, generator: samplers.bernoulli_each(stream_of(generator), p, p.dtype)[()], self=_zeros,
+    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p), self=_zeros,
 )  # fmt: skip
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
@@ -395,7 +425,11 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 # ---------------------------------------------------------------- normal numbers around tensors
 
 
-def _around(mean: Any, std: Any, generator: Any) -> Any:
+def _around(f: Any, mean: Any, std: Any, generator: Any) -> Any:
+    return _drawn_for(lambda m, s: _normal_around(m, s, generator), mean, std)
+
+
+def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
     if bool((np.asarray(std) < 0).any()):
         raise RuntimeError("normal expects all elements of std >= 0.0" if np.ndim(std) else
                            f"normal expects std >= 0.0, but found std {std:g}")  # fmt: skip
@@ -405,15 +439,15 @@ def _around(mean: Any, std: Any, generator: Any) -> Any:
 
 
 _normal_mean = operation(
-    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", _around,
     node="NormalBackward1", mean=_zeros,
 )  # fmt: skip
 _normal_std = operation(
-    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward2", std=_zeros,
 )  # fmt: skip
 _normal_both = operation(
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward3", mean=_zeros, std=_zeros,
 )  # fmt: skip
 

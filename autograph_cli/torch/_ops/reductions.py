@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .._core.transforms import core
@@ -442,7 +443,8 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
 
 
 def has_zero(x: Tensor) -> bool:
-    return bool((core(x)._raw == 0).any())
+    raw = core(x)._raw
+    return bool(kernels(raw).has_zero(raw))
 
 
 operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side

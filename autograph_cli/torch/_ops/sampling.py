@@ -185,7 +185,7 @@ def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().affine_base(grad._raw, size, align_corners))
+    return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))
 
 
 operations.affine_base = affine_base

@@ -9,6 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
+from .._kernels.meta import readable
 from . import functions as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
@@ -201,7 +202,8 @@ def pinv_plain(A: Tensor) -> Tensor:
 def is_singular(det: Tensor) -> bool:
     from .._core.general import kernels
 
-    return bool(kernels().is_singular(whole(det._raw)))
+    raw = whole(det._raw)
+    return bool(kernels(raw).is_singular(raw))
 
 
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
@@ -371,7 +373,7 @@ def _default_without_atol(atol: Any, default: float) -> Any:
         return 0.0 if atol > 0 else default
     from .._core.general import kernels
 
-    return kernels().xp.where(atol > 0, 0.0, default)
+    return kernels(atol).xp.where(atol > 0, 0.0, default)
 
 
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
@@ -423,7 +425,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         from .._core.general import kernels
 
-        one = make(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
     if n < 0:
         A, n = inv(A), -n
@@ -454,7 +456,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
-    if whole(info._raw).any():
+    if readable(whole(info._raw)) and whole(info._raw).any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dims
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
@@ -144,7 +145,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         return view_op(input, size)
     stride = _alias_strides(raw, size)
     if stride is not None:
-        return reshape_alias(input, size, stride)
+        return view_op(input, size) if input.is_meta else reshape_alias(input, size, stride)
     return unsafe_view(unary.clone(input), size)
 
 
@@ -432,15 +433,13 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
-        memory = make(np.zeros(reach, grad._raw.dtype))
+        memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
         if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
         flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
-    from .._core.general import kernels
-
-    return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+    return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:

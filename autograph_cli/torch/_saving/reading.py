@@ -14,7 +14,7 @@ from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .storages import STORAGES, Storage, rebuild_parameter, rebuild_tensor
+from .storages import STORAGES, Storage, rebuild_meta, rebuild_parameter, rebuild_tensor
 from .writing import OURS
 
 LoadStorage = Callable[[str, Any, str, int], Any]
@@ -129,6 +129,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": rebuild_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": _sparse,

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._core import dtypes
 from .._core.general import annotate
 from .._core.node import (
@@ -24,9 +22,9 @@ from .._core.node import (
     freed,
     like_of,
     save,
-    shape_dtype,
     unpack,
 )
+from .._core.placement import filled
 from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
@@ -154,7 +152,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
 
 def _zeros(like: Any) -> Tensor:
-    return make(np.zeros(*shape_dtype(like))[()])
+    return make(filled(like, 0))
 
 
 # ---------------------------------------------------------------- the user's class
