@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
 from .node import Node, SavedList, View, extra_of, like_of
@@ -349,7 +347,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return general.make(np.zeros(size, x._raw.dtype)[()])
+        return general.make(general.kernels(x._raw).zeros(size, x._raw.dtype)[()])
     made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return general.make(made)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._kernels.meta import Meta
-from .stand_in import StandIn
+from .stand_in import StandIn, whole
 
 
 def owner(raw: Any) -> Any:
     """The array that owns the memory of `raw`."""
+    raw = whole(raw)
     if raw.__class__ is Meta:
         return raw.whole()
     while True:
