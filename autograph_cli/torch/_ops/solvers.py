@@ -193,7 +193,7 @@ def exp_block(a: Tensor, grad: Tensor) -> Tensor:
 
 
 def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
-    """The same on the device `meta`, where PyTorch joins the blocks."""
+    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in place."""
     d = a.ndim - 1
     rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
     above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)
