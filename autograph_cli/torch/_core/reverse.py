@@ -49,7 +49,7 @@ class GradCall:
         """The gradients; None where a target was not reached."""
         from .backward import gradients
 
-        level = top_level((*self.roots, *self.targets))
+        level = top_level((*self.roots, *self.targets)) if L.levels else None
         return gradients(self) if level is None else level.grad(self)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
