@@ -20,6 +20,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.remembered import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
@@ -62,7 +63,7 @@ class Drawing:
         )  # fmt: skip
 
 
-@click.command(short_help="Draw the last run, a trace, or a script that is run first.")
+@click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")

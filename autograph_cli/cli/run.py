@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from autograph_cli.cli import check
+from autograph_cli.cli import check, live
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
@@ -73,7 +74,11 @@ def run(
         check.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
-    result, trace = runner.record(target, steps, until_exit=True, record=record)
+    from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
+
+    recorder = Recorder(steps, target.label, record=record)
+    with live.line(recorder) if not quiet else contextlib.nullcontext():
+        result, trace = runner.record(target, steps, recorder=recorder, until_exit=True, record=record)
     where = store.keep(trace, folder) if output is None else store.save(trace, output)
     if not quiet:
         print_report(trace, where, folder)

@@ -17,6 +17,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.remembered import Remembered
 from autograph_cli.graph import facts
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
@@ -27,7 +28,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 }
 
 
-@click.command(short_help="Print the graph as text.")
+@click.command(cls=Remembered, short_help="Print the graph as text.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")

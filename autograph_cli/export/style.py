@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 Style = Literal[
-    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "module", "added", "removed", "changed",
-    "folded",
+    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "module", "folded", "added", "removed",
+    "changed",
 ]  # fmt: skip
 
 FONT = "Helvetica"

@@ -38,12 +38,16 @@ Reader = Callable[[Any], T]
 """Takes a value and gives a record, or raises `_Malformed`."""
 
 
-@resting()
 def from_json(text: str, name: str = "the trace") -> Trace:
     """Read what `to_json` wrote; `name` is what errors call it.
 
     Raises `TraceError`: not a trace, truncated, of a newer version, or with a malformed part, which it names.
     """
+    with resting():
+        return _read(text, name)
+
+
+def _read(text: str, name: str) -> Trace:
     data = _parse(text, name)
     version = data.get("version")
     if type(version) is int and version > VERSION:

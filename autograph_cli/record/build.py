@@ -14,7 +14,7 @@ from autograph_cli.record.modules import CallRow
 from autograph_cli.record.saved import Versions, places_of, records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
-from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, shape_dtype
 
 
 @dataclass(slots=True)
@@ -182,4 +182,4 @@ def _type(like: Any) -> TensorType:
     if like is None:  # an output of a custom Function that is no tensor
         return TensorType("object", ())
     shape, dtype = shape_dtype(like)
-    return TensorType(dtype.name, tuple(shape))
+    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")

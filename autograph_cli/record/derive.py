@@ -19,7 +19,8 @@ from autograph_cli.record.saved import bytes_kept, collect
 from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.backward import grad
-from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed, like_of
+from autograph_cli.torch._core.placement import filled
 from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
@@ -108,12 +109,12 @@ def is_custom(cls: type[Node]) -> bool:
 def _unseen(observer: Beside, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current")
-    before = S.observer, S.special, {name: getattr(L, name) for name in modes}
+    before = S.observer, S.special - S.reserved, {name: getattr(L, name) for name in modes}
     extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
-        S.observer, S.special = observer, 0
+        S.observer, S.special = observer, S.reserved
         L.grad, L.inference, L.saved_hooks, L.anomaly, L.current = True, False, (), False, None
         for node, extra in extras:
             node._extra = Extra()
@@ -127,7 +128,8 @@ def _unseen(observer: Beside, nodes: Iterable[Node]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        S.observer, S.special, kept = before
+        S.observer, special, kept = before
+        S.special = special + S.reserved
         for name, value in kept.items():
             setattr(L, name, value)
         for node, extra in extras:
@@ -157,7 +159,7 @@ def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
 
 
 def _ones(root: Tensor) -> Tensor:
-    return make(np.ones(root._raw.shape, root._raw.dtype)[()])
+    return make(filled(like_of(root._raw), 1))
 
 
 def _named(tape: Tape, leaves: list[Tensor], found: Iterable[Tensor | None]) -> Iterator[tuple[str, Output]]:

@@ -19,7 +19,7 @@ from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
-from autograph_cli.record.steps import Selection
+from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.state import BackwardCall, S
@@ -85,11 +85,14 @@ class Recorder:
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
+        self.enters, self.leaves = self.tape.enters, self.tape.leaves
         self.measures = Measures(record) if record else None
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
         """The rows after this number belong to the step that is going on."""
+        self.watcher: Callable[[Progress], None] | None = None
+        """Told of each step when it has ended."""
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
         self._derived: tuple[Callable[[], Graph] | None, str | None] = None, ""
@@ -97,8 +100,6 @@ class Recorder:
         self._memory: Memory | None = None
         self._settled: names.Settled = set()
         self._rehearsal: Rehearsal | None = None
-        self._call: BackwardCall | None = None
-        """The backward call that runs within a rehearsal."""
         self._patience = _Patience()
         self._older: tuple[Any, Any] = None, None
         """The last nodes of the two steps before: while they live on, every step is written down."""
@@ -162,8 +163,7 @@ class Recorder:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         if self._rehearsal is not None:
-            if self._call is None and self._rehearsal.begins(call):
-                self._call = call
+            if self._rehearsal.begins(call):
                 return
             self._write_down()
         self._begin(call)
@@ -199,15 +199,8 @@ class Recorder:
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
-                self._rehearsal, self.created = rehearsal, self._expect
-
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run."""
-        self.tape.enters(module, given)
-
-    def leaves(self, module: Any) -> None:
-        """A module has run."""
-        self.tape.leaves(module)
+                rehearsal.surprised = self._surprised
+                self._rehearsal, self.created, self.enters = rehearsal, rehearsal.created, rehearsal.enters
 
     def _found(self) -> Found | None:
         return None if self.measures is None else self.measures.found
@@ -222,30 +215,29 @@ class Recorder:
         older, self._older = self._older[0], (self._older[1], newest)
         return older is not None and older() is None and not (keeps(self.total) or keeps(self.total + 1)) and self._patience.tries()
 
-    def _expect(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made, and it should be the expected one."""
-        if self._rehearsal is not None and self._call is None and self._rehearsal.matches(node, inputs):
-            return
+    def _surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made that is not the expected one."""
         self._write_down()
         self.tape.created(node, inputs, outputs)
 
     def _repeated(self) -> None:
         """A step went to its end as the one before."""
         assert self._pending is not None
-        self._call = None
         self._pending.number = self.total
         self.total += 1
         self._patience.succeeded()
+        if self.watcher is not None and self._rehearsal is not None:
+            self.watcher(Progress(self.total, len(self._rehearsal.rows), len(self.kept)))
         if self.selection.keeps(self.total):
             self._write_down()
 
     def _write_down(self) -> None:
         """End the rehearsal, if there is one, and make rows for what was seen."""
-        rehearsal, call = self._rehearsal, self._call
+        rehearsal = self._rehearsal
         if rehearsal is None:
             return
-        self._rehearsal = self._call = None
-        self.created = self.tape.created
+        self._rehearsal, call = None, rehearsal.call
+        self.created, self.enters = self.tape.created, self.tape.enters
         self._patience.failed()
         keys = rehearsal.rename()
         assert self._pending is not None
@@ -282,6 +274,8 @@ class Recorder:
             else:
                 self._pending, tape.pinned = pending, (self.first, tape.count)
         self.total += 1
+        if self.watcher is not None:
+            self.watcher(Progress(self.total, tape.count - self.first, len(self.kept)))
         self.first = tape.count
         tape.passes = []
         self._variables, self._derived = [], (None, "")

@@ -10,9 +10,10 @@ import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
-from autograph_cli.torch._core.node import AccumulateGrad, Node, Packed, SavedList
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = (bool, int, float, complex, str)
 _KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype))
@@ -79,7 +80,7 @@ def places_of(row: Row, tape: Tape) -> Iterator[tuple[tuple[int, int], int]]:
 
 @functools.lru_cache(1024)
 def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
-    return TensorType(dtype.name, shape)
+    return TensorType(dtype.name, tuple(shape), "meta" if shape.__class__ is MetaLike else "cpu")
 
 
 @functools.cache
@@ -134,9 +135,16 @@ def is_plain(item: Any) -> bool:
     return kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item)))
 
 
-def plain_values(node: Node) -> list[Any]:
-    """The plain values among what a node keeps."""
-    return [item for item in node._saved or () if item is not None and is_plain(item)]
+def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int, Any]]:
+    """What a node keeps beside tensors, each by its place among all that such a node keeps; None where it keeps nothing."""
+    if cls is None or cls._operation is None:
+        return []
+    values = {name: value for name, dtype, value, *_ in kept if dtype is None}
+    tensors = map(cls._operation.is_tensor, cls._item_names)
+    return [
+        (place, values.get(label))
+        for place, (label, tensor) in enumerate(zip(_labels(cls), tensors, strict=True)) if not tensor
+    ]  # fmt: skip
 
 
 def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int) -> Kept:
@@ -146,12 +154,15 @@ def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: i
     raw = None if kind is Packed else getattr(item, "_raw", None)
     if raw is None:
         return name, None, _Text("packed by a hook" if kind is Packed else _shown(item)), 0, 0, 0
+    shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
     storage = storages.setdefault(id(owner(raw)), start + len(storages))
-    return name, raw.dtype, raw.shape, storage, raw.nbytes, version
+    return name, raw.dtype, shape, storage, raw.nbytes, version
 
 
 def owner(raw: Any) -> Any:
-    """The array whose memory this is."""
+    """The array whose memory this is, or what stands for it where there is none."""
+    if raw.__class__ is Meta:
+        return raw.memory
     base = getattr(raw, "base", None)
     while isinstance(base, np.ndarray):
         raw, base = base, base.base
@@ -179,12 +190,12 @@ def _shown(item: Any) -> str:
 
 
 def bytes_kept(nodes: Iterable[Node]) -> int:
-    """The bytes that these nodes keep for backward; memory that several of them share counts once."""
+    """The bytes that these nodes keep for backward; memory that several of them share counts once, what is on `meta` not at all."""
     sizes: dict[int, int] = {}
     for node in nodes:
         for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
-            if raw is not None:
+            if raw is not None and raw.__class__ is not Meta:
                 place = id(owner(raw))
                 sizes[place] = max(sizes.get(place, 0), raw.nbytes)
     return sum(sizes.values())

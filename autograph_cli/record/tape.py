@@ -236,8 +236,15 @@ class Tape:
 
     def enters(self, module: Any, given: tuple[Any, ...]) -> None:
         """A module is about to run."""
+        self.modules.row_of(self.open_call(module, given))
+
+    def open_call(self, module: Any, given: tuple[Any, ...], passes: int = 0) -> Running:
+        """A call of a module begins, within the one that runs, and within so many more passes than are written down."""
         running = self.running
-        running.modules.append(self.modules.enter(module, running.modules, given, len(running.passes)))
+        stack = running.modules
+        call = Running(module, stack[-1] if stack else None, len(running.passes) + passes, given)
+        stack.append(call)
+        return call
 
     def leaves(self, module: Any) -> None:
         """The module has run."""
@@ -245,18 +252,24 @@ class Tape:
         if stack:
             self.modules.leave(stack.pop())
 
-    def module_call(self) -> CallRow | None:
+    def running_call(self) -> Running | None:
         """The call of a module that is going on; none within a backward pass that began in it."""
         running = self.running
         stack = running.modules
-        return stack[-1].row if stack and stack[-1].passes == len(running.passes) else None
+        return stack[-1] if stack and stack[-1].passes == len(running.passes) else None
+
+    def module_call(self) -> CallRow | None:
+        """The row of that call."""
+        call = self.running_call()
+        return None if call is None else self.modules.row_of(call)
 
     def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
         owner = self.modules.owner(tensor)
         if owner:
             return None, owner
-        return next((call.row for call in reversed(self.running.modules) if not call.was_given(tensor)), None), ""
+        call = next((call for call in reversed(self.running.modules) if not call.was_given(tensor)), None)
+        return None if call is None else self.modules.row_of(call), ""
 
     def in_place(self, node: Node) -> str:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import kinds
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -62,6 +63,9 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
+        self.pointwise: bool = flags.get("pointwise", kinds.pointwise(self.identifier, flags))
+        self.tangent: Formula | None = flags.get("tangent")
+        self.linear: bool | str = flags.get("linear", kinds.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
@@ -138,7 +142,7 @@ class Operation:
         return f"<operation {self.identifier}>"
 
 
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards",))
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
@@ -182,7 +186,9 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    `pointwise` (element by element over broadcast arguments; default: see kinds.py), `linear` (in all inputs together; "each":
+    in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
+    others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
@@ -207,7 +213,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "nondifferentiable", "list_result", "inline")
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "tangent", "nondifferentiable", "list_result",
+          "inline")  # fmt: skip
 
 
 def parameter_default(parameter: Parameter) -> bool:

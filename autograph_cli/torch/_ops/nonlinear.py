@@ -9,6 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
+from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 
@@ -398,6 +399,8 @@ def _slopes(raw: Any, lower: float, upper: float) -> Any:
     from .._core import generator
     from .random import stream_of
 
+    if raw.__class__ is Meta:
+        return Meta(raw.shape, raw.dtype)
     low = raw <= 0
     noise = np.ones(raw.shape, raw.dtype)
     noise[low] = generator.uniform(stream_of(None), (int(low.sum()),), np.float64, lower, upper)
