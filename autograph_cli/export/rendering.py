@@ -108,7 +108,7 @@ def _png(job: Job) -> bytes:
     placed = job.placed()
     scene = placed.scene
     if job.engine != "dot":
-        shown = scene.title + "".join(box.title + box.subtitle for box in scene.boxes)
+        shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
         strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
         if strange:
             raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the engine dot.")
