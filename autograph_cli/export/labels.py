@@ -87,7 +87,8 @@ class Labels:
             lines.append(f"made by the backward of {self.names[node.parent][0]} ({self.graph.nodes[node.parent].name})")
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
-        lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        if node.saved:
+            lines += [f"saved {saved_text(saved)}" for saved in node.saved]
         text = "\n".join(lines)
         if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
             return text
