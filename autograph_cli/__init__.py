@@ -33,6 +33,11 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext autograph_cli` calls: adds the cell magic `%%autograph`."""
+    importlib.import_module("autograph_cli.cli.notebook").load(shell)
+
+
 class AutographError(Exception):
     """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with."""
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from autograph_cli import export  # noqa: E402
 from autograph_cli.cli.render import READABLE  # noqa: E402
 from autograph_cli.graph import Slice, Trace  # noqa: E402
+from autograph_cli.graph.facts import parse_shown  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -36,6 +37,17 @@ MORE: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tests/programs/22_higher_order.py": ("slice", "double-backward", {"part": Slice(start=("w2",), end=("penalty",))}),
 }
 """Which scripts are shown in another way as well: the picture's name, the view, the options."""
+SHOWN: dict[str, dict[str, tuple[str, str, str | None]]] = {
+    "samples/first.py": {
+        "values": ("forward", "values", None),
+        "gradients": ("backward", "gradients,bytes", None),
+        "saved": ("forward", "saved", None),
+        "inside": ("backward", "values", "PowBackward0"),
+        "links": ("double-backward", "links", None),
+    },
+    "tests/programs/12_sinh_function.py": {"formula": ("forward", "line,formula", None)},
+}
+"""Of which scripts facts are shown as well: the picture's name, the view, what `--show` says, the node to open."""
 GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "tests/programs/16_linear_model.py": ("A linear model", ("forward", "backward")),
     "tests/programs/17_lenet.py": ("LeNet", ("forward", "backward")),
@@ -70,10 +82,11 @@ FIRST = ("samples/wgan_gp.py",)
 """Of which scripts the first step is shown, not the last."""
 
 
-def record(script: str) -> Trace:
-    """Run a script of this repository, its output unseen, and return its trace."""
+def record(script: str, beside: tuple[str, ...] = ()) -> Trace:
+    """Run a script of this repository, its output unseen, and return its trace, with this recorded beside the graph."""
+    target = runner.Target.of(str(ROOT / script), ARGUMENTS.get(script, ()))
     with contextlib.redirect_stdout(io.StringIO()):
-        result, trace = runner.record(runner.Target.of(str(ROOT / script), ARGUMENTS.get(script, ())))
+        result, trace = runner.record(target, record=beside)
     if result.exit_code:
         raise SystemExit(f"{script}: {result.failure}")
     return trace
@@ -94,6 +107,11 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
         word, view, how = MORE[script]
         trace = record(script)
         yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, title=trace.script, **how)
+    if script in SHOWN:
+        trace = record(script, ("values", "formula", "inside"))
+        for word, (view, facts, node) in SHOWN[script].items():
+            how = {"shown": parse_shown(facts), "inside": node, "title": trace.script}
+            yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
 
 
 def gallery(script: str) -> Iterator[tuple[str, bytes]]:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from autograph_cli import AutographError
-from autograph_cli.graph import Slice, Step, Trace
+from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
 from autograph_cli.graph.names import visible
 from autograph_cli.record import runner, store
 
@@ -75,6 +75,54 @@ def slice_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
+class ShownType(click.ParamType[tuple[str, ...]]):
+    """What stands on the nodes: words with commas."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return facts.parse_shown(value)
+        except GraphError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class RecordType(click.ParamType[tuple[str, ...]]):
+    """What is recorded beside the graph: words with commas."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = tuple(word.strip() for word in value.split(",") if word.strip())
+        for word in words:
+            if word not in RECORDABLE:
+                self.fail(f"{word!r} is none of: {', '.join(RECORDABLE)}.", param, ctx)
+        return words
+
+
+RECORDABLE = ("values", "time", "formula", "inside")
+show_option = click.option(
+    "--show", "shown", type=ShownType(), default=",".join(facts.USUAL), metavar="LIST",
+    help=f"What stands on the nodes, beside {' and '.join(facts.USUAL)}: {', '.join(facts.WORDS)}; "
+         "with none, only what is listed.",
+)  # fmt: skip
+open_option = click.option(
+    "--open", "opened_node", metavar="NODE",
+    help="What the backward of this node ran: MulBackward0%7, or the name of a variable.",
+)
+
+
+def to_record(shown: Collection[str], opened_node: str | None) -> tuple[str, ...]:
+    """What must be recorded for this to be shown."""
+    wanted = {facts.RECORDED[word] for word in shown if word in facts.RECORDED}
+    wanted |= {"inside"} if opened_node is not None else set()
+    return tuple(word for word in RECORDABLE if word in wanted)
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A trace to look at, the stem for names of files made from it, and the exit code of the script if one was run."""
@@ -89,10 +137,13 @@ class Opened:
         return self.exit_code != 0 and not store.has_graph(self.trace)
 
 
-def open_trace(source: str | None, args: tuple[str, ...], step: str | None, *, quiet_stdout: bool) -> Opened:
+def open_trace(
+    source: str | None, args: tuple[str, ...], step: str | None, *, quiet_stdout: bool, record: Collection[str] = ()
+) -> Opened:
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
-    With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph.
+    With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
+    beside the graph when a script is run.
     """
     if source is None:
         trace = store.load(store.find())
@@ -104,7 +155,7 @@ def open_trace(source: str | None, args: tuple[str, ...], step: str | None, *, q
     folder = Path.cwd()
     target = runner.Target.of(source, args)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
-        result, trace = runner.record(target, _steps_for(step), until_exit=True)
+        result, trace = runner.record(target, _steps_for(step), until_exit=True, record=record)
     store.keep(trace, folder)
     return Opened(trace, _stem(trace.script), result.exit_code)
 

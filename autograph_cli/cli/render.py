@@ -8,7 +8,19 @@ from pathlib import Path
 
 import click
 
-from autograph_cli.cli.options import Opened, StepType, UsageError, choose, open_trace, say_derived, slice_options
+from autograph_cli.cli.options import (
+    Opened,
+    StepType,
+    UsageError,
+    choose,
+    open_option,
+    open_trace,
+    say_derived,
+    show_option,
+    slice_options,
+    to_record,
+)
+from autograph_cli.cli.remembered import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
@@ -37,6 +49,8 @@ class Drawing:
     depth: int | None
     engine: str | None
     title: str
+    shown: tuple[str, ...]
+    opened_node: str | None = None
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
@@ -45,11 +59,11 @@ class Drawing:
         return export.render(
             self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, part=self.part,
             max_nodes=self.max_nodes, roll=self.roll, tags=self.tags, depth=self.depth, engine=self.engine,
-            title=self.title,
+            title=self.title, shown=self.shown, inside=self.opened_node,
         )  # fmt: skip
 
 
-@click.command(short_help="Draw the last run, a trace, or a script that is run first.")
+@click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
@@ -59,6 +73,8 @@ class Drawing:
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
+@show_option
+@open_option
 @click.option("--depth", type=click.IntRange(0), help="Open modules so deep; those further in are a box each.")
 @click.option("--max-nodes", type=click.IntRange(0), default=READABLE, show_default=True,
               help="Above this many, modules and chains in a picture are folded; 0 leaves all open, loops as well.")
@@ -74,6 +90,7 @@ def render(
     ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
     order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
     max_nodes: int, roll: bool | None, tags: bool, depth: int | None, engine: str | None, part: Slice,
+    shown: tuple[str, ...], opened_node: str | None,
 ) -> None:  # fmt: skip
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -85,18 +102,21 @@ def render(
       autograph render --forward --backward --double-backward
       autograph render expr.py --backward -o graph.svg
       autograph render --backward --from w --to loss
+      autograph render expr.py --show values,formula
+      autograph render expr.py --backward --open TanhBackward0
       autograph render train.py --step 3 -f text -o - -- --epochs 3
     """
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
     place = Place.of(output, format_, views)
-    opened = open_trace(source, args, step, quiet_stdout=place.stdout)
+    record = to_record(shown, opened_node)
+    opened = open_trace(source, args, step, quiet_stdout=place.stdout, record=record)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
         chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, roll, tags, depth, engine,
-        opened.trace.script,
+        opened.trace.script, shown, opened_node,
     )  # fmt: skip
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)

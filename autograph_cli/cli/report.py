@@ -8,6 +8,8 @@ from pathlib import Path
 
 from autograph_cli.cli.options import no_graph
 from autograph_cli.graph import Graph, Node, Step, Trace
+from autograph_cli.graph.facts import bytes_of, bytes_text
+from autograph_cli.graph.kept import kept_tensors, retained, total_bytes
 from autograph_cli.graph.names import visible
 from autograph_cli.record.store import has_graph
 
@@ -44,15 +46,7 @@ def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, st
 
 def kept_bytes(nodes: Iterable[Node]) -> int:
     """Bytes that the nodes keep for backward; memory that several of them share counts once."""
-    shared: dict[int, int] = {}
-    alone = 0
-    for node in nodes:
-        for saved in node.saved:
-            if saved.storage is None:
-                alone += saved.bytes
-            else:
-                shared[saved.storage] = max(saved.bytes, shared.get(saved.storage, 0))
-    return alone + sum(shared.values())
+    return total_bytes(kept_tensors(Graph(tuple(nodes))))
 
 
 def _steps(trace: Trace) -> str:
@@ -69,10 +63,41 @@ def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
-    lines.append(("memory", f"{_size(kept_bytes(nodes))} kept for backward"))
+    lines += _memory(step, nodes)
     if step.derived:
         lines.append(("derived", visible(step.derived)))
-    return lines
+    return lines + growth(step.double or step.graph)
+
+
+def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
+    """What was held, and for what: activations are the results that nodes keep, not the leaves and inputs."""
+    kept = kept_tensors(Graph(tuple(nodes)))
+    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward")]
+    if step.memory is None:
+        return lines
+    parts = (
+        ("parameters", step.memory.parameters), ("gradients", step.memory.gradients),
+        ("optimizer state", step.memory.optimizer), ("saved activations", total_bytes(retained(kept))),
+    )  # fmt: skip
+    return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts))]
+
+
+def growth(graph: Graph) -> list[tuple[str, str]]:
+    """A line for each order, if there are several: its operations, and the bytes that they made and keep."""
+    orders: dict[int, list[Node]] = {}
+    for node in graph:
+        if node.kind == "operation":
+            orders.setdefault(node.order, []).append(node)
+    if len(orders) < 2:
+        return []
+    rows = [("order", "nodes", "made", "kept")]
+    for order in sorted(orders):
+        made = sum(bytes_of(output.type) for node in orders[order] for output in node.outputs)
+        kept = kept_bytes(orders[order])
+        rows.append((str(order), str(len(orders[order])), bytes_text(made), bytes_text(kept)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [("growth" if number == 0 else "", line) for number, line in enumerate(table)]
 
 
 def _roots(graph: Graph) -> list[str]:
@@ -90,17 +115,3 @@ def _leaves(nodes: Iterable[Node]) -> list[str]:
 def _listed(texts: list[str]) -> str:
     more = f", and {len(texts) - MOST} more" if len(texts) > MOST else ""
     return ", ".join(texts[:MOST]) + more
-
-
-def _size(count: int) -> str:
-    """Bytes as a person reads them.
-
-    >>> _size(1536)
-    '1.5 KiB'
-    """
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

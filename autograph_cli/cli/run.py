@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from autograph_cli.cli import check
-from autograph_cli.cli.options import StepsType
+from autograph_cli.cli import check, live
+from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
 
@@ -26,6 +27,10 @@ NO_GRAPH = 1
     help="Steps to keep: first, last, all, 3, 10:20, or several with commas. "
          "A step ends with a backward pass that frees its graph.",
 )  # fmt: skip
+@click.option(
+    "--record", type=RecordType(), default="", metavar="LIST",
+    help=f"Record this too, for --show and --open: {', '.join(RECORDABLE)}.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
     "--check-only", is_flag=True,
@@ -39,6 +44,7 @@ def run(
     module: bool,
     output: Path | None,
     steps: str,
+    record: tuple[str, ...],
     quiet: bool,
     check_only: bool,
     file: str,
@@ -56,6 +62,7 @@ def run(
       autograph run --steps all train.py --epochs 3
       autograph run -m package.module
       autograph run - < expr.py
+      autograph run --record values,time expr.py
       autograph run --check-only train.py
     """
     folder = Path.cwd()
@@ -67,7 +74,11 @@ def run(
         check.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
-    result, trace = runner.record(target, steps, until_exit=True)
+    from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
+
+    recorder = Recorder(steps, target.label, record=record)
+    with live.line(recorder) if not quiet else contextlib.nullcontext():
+        result, trace = runner.record(target, steps, recorder=recorder, until_exit=True, record=record)
     where = store.keep(trace, folder) if output is None else store.save(trace, output)
     if not quiet:
         print_report(trace, where, folder)

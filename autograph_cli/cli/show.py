@@ -7,7 +7,18 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
-from autograph_cli.cli.options import StepType, choose, open_trace, say_derived, slice_options
+from autograph_cli.cli.options import (
+    StepType,
+    choose,
+    open_option,
+    open_trace,
+    say_derived,
+    show_option,
+    slice_options,
+    to_record,
+)
+from autograph_cli.cli.remembered import Remembered
+from autograph_cli.graph import facts
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
     None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
@@ -17,7 +28,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 }
 
 
-@click.command(short_help="Print the graph as text.")
+@click.command(cls=Remembered, short_help="Print the graph as text.")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]")
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
@@ -27,12 +38,15 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
+@show_option
+@open_option
 @click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @click.pass_context
 def show(
     ctx: click.Context, source: str | None, args: tuple[str, ...], view: str | None, step: str | None,
     roots: tuple[str, ...], details: bool, part: graph.Slice, order: int | None, depth: int | None,
+    shown: tuple[str, ...], opened_node: str | None,
 ) -> None:  # fmt: skip
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -43,7 +57,7 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
-    opened = open_trace(source, args, step, quiet_stdout=True)
+    opened = open_trace(source, args, step, quiet_stdout=True, record=to_record(shown, opened_node))
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
@@ -51,11 +65,17 @@ def show(
         view = "double-backward"
     if view in (None, "double-backward"):
         say_derived(chosen)
-    shown = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
+    cut = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
+    if opened_node is not None:
+        cut, words = graph.open_node(cut, opened_node, opened.trace.script)
+        click.echo(words, err=True)
+        shown = (*shown, "formula")
+    else:
+        facts.check_recorded(chosen.graph, shown, opened.trace.script)
     if part:
-        whole, shown = len(shown), part.of(shown)
-        click.echo(f"{part.words()}: {len(shown)} of {whole} nodes", err=True)
+        whole, cut = len(cut), part.of(cut)
+        click.echo(f"{part.words()}: {len(cut)} of {whole} nodes", err=True)
     if depth is not None:
-        shown = graph.close_modules(shown, depth)
-    click.echo(graph.to_text(shown, details=details), nl=False)
+        cut = graph.close_modules(cut, depth)
+    click.echo(graph.to_text(cut, details=details, shown=shown), nl=False)
     ctx.exit(opened.exit_code)

@@ -124,7 +124,7 @@ class _Closing:
         self.graph = graph
         self.leading: dict[str, list[Arrow]] = {}
         self.leaving: dict[str, list[Arrow]] = {}
-        for arrow in arrows:
+        for arrow in (arrow for arrow in arrows if not arrow.keeps):
             self.leading.setdefault(arrow.head, []).append(arrow)
             self.leaving.setdefault(arrow.tail, []).append(arrow)
         self.counts: dict[int, Counter[int]] = {}

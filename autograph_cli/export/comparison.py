@@ -118,7 +118,7 @@ class _Union:
         return Scene(
             title, tuple(boxes), arrows, lanes,
             tuple((style, _WORDS[style]) for style in _WORDS if style in styles),
-            ("dashed: no longer",) if any(pairs.values()) else (), True,
+            ("dashed: no longer",) if any(pairs.values()) else (), data=True,
         )  # fmt: skip
 
     def _box(self, number: int) -> Box:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,6 +10,9 @@ from autograph_cli.export.ordering import SMALL, Web
 
 GAP, NARROW = 20.0, 9.0
 """Points between two boxes, and between two lines or a line and a box."""
+
+LONG = 1_000
+"""As many boxes as stand, for all that the inside of a frame knows, on the way to one of its ports."""
 
 Aside = Mapping[tuple[int, int], float]
 
@@ -20,11 +23,13 @@ MAIN = 4
 
 
 def across(
-    web: Web, widths: Sequence[float], count: int, *, root_below: bool, aside: Aside | None = None
-) -> list[float]:
+    web: Web, widths: Sequence[float], count: int, *, root_below: bool, aside: Aside | None = None,
+    main: Container[int] = (),
+) -> list[float]:  # fmt: skip
     """The x of the middle of each point; `widths` of the first `count`, the boxes, and of the points of long edges.
 
     `aside` tells how far to the right of its middle a point would like another to stand, 0 where it does not say.
+    What leads to one of `main`, or from it, stands straight under it.
     Each sweep puts every point of a row under (or over) the middle of its neighbours as nearly as the row has room.
     """
     steps = [_steps(points, widths, count) for points in web.rows]
@@ -33,8 +38,8 @@ def across(
         for point, place in zip(points, step, strict=True):
             x[point] = place - step[-1] / 2
     weight = [1.0 if point < count else 6.0 for point in range(len(web.row))]
-    from_above = _depths(web.rows, web.above, count)
-    from_below = _depths(web.rows[::-1], web.below, count)
+    from_above = _depths(web.rows, web.above, count, main)
+    from_below = _depths(web.rows[::-1], web.below, count, main)
     upper = _pulls(web.rows, _Side(web.above, from_above), _Side(web.below, from_below), weight)
     lower = _pulls(web.rows[::-1], _Side(web.below, from_below), _Side(web.above, from_above), weight)
     backwards = steps[::-1]
@@ -137,12 +142,15 @@ def _parts(web: Web) -> list[int]:
     return part
 
 
-def _depths(rows: Sequence[Sequence[int]], near: Sequence[Sequence[int]], count: int) -> list[int]:
-    """For each point the most boxes on a way that leads to it, itself included."""
+def _depths(
+    rows: Sequence[Sequence[int]], near: Sequence[Sequence[int]], count: int, main: Container[int]
+) -> list[int]:
+    """For each point the most boxes on a way that leads to it, itself included; one of `main` counts for many."""
     deep = [0] * len(near)
     for points in rows:
         for point in points:
-            deep[point] = max([deep[other] for other in near[point]], default=0) + (point < count)
+            own = LONG if point in main else int(point < count)
+            deep[point] = max([deep[other] for other in near[point]], default=0) + own
     return deep
 
 

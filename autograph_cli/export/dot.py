@@ -16,12 +16,14 @@ from autograph_cli.export.style import (
     FRAME_LINE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     PAPER,
     SMALL,
     SUBTITLE,
     TITLE,
     Style,
+    is_code,
     node_attributes,
     shaded,
     text_width,
@@ -65,18 +67,23 @@ def to_dot(
     _stack(dot, scene)
     banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
-        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded)
+        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
         dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
+    drawn = {box.id for box in scene.boxes}
+    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
+    dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
 
 
 @lru_cache(1 << 12)
-def _line_look(label: str, back: bool, dashed: bool, banded: bool) -> str:
+def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool) -> str:
     """How an arrow looks, each attribute with a space before it."""
     attributes = {"label": label_of(f" {label} ")} if label else {}
     if back:
         attributes |= {"style": "dotted", "constraint": "false"}
+    elif keeps:
+        attributes["style"] = "dotted"
     elif dashed:
         attributes["style"] = "dashed"
     elif banded:
@@ -116,14 +123,13 @@ class _Inside:
         for box in self.boxes.get((around, band), ()):
             node_statement(dot, box, self.tooltips)
         for frame in self.frames.get((around, band), ()):
-            part = graphviz.Digraph(f"cluster_{frame.id}")
             look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
             look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
             if self.tooltips:
                 look["tooltip"] = _escaped(frame.tooltip)
-            part.body.append(statement("graph", look))
-            self.write(part, frame.id, band, depth + 1)
-            dot.subgraph(part)
+            dot.body += [f"\tsubgraph cluster_{frame.id} {{\n", statement("graph", look)]
+            self.write(dot, frame.id, band, depth + 1)
+            dot.body.append("\t}\n")
 
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
@@ -196,6 +202,10 @@ def label_of(title: str, *below: str) -> str:
     if not below and _PLAIN.fullmatch(title):
         return title
     text = html.escape(title, quote=True) if title.strip() else "&#160;"
-    for line in below:
-        text += f'<BR/><FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{html.escape(line, quote=True)}</FONT>'
+    left = is_code(below)
+    for number, line in enumerate(below):
+        words = html.escape(line, quote=True).replace("  ", "&#160; ")
+        end = '<BR ALIGN="LEFT"/>' if left and number else "<BR/>"
+        text += f'{end}<FONT POINT-SIZE="{SUBTITLE}" COLOR="{PALE_INK}">{words}</FONT>'
+    text += '<BR ALIGN="LEFT"/>' if left else ""
     return f"<{text}>"

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.style import Style
 
 TOLD = 12
 """Members of a folded chain that its tooltip lists."""
@@ -35,8 +36,9 @@ def fold(scene: Scene, limit: int) -> Scene:
     if not titles:
         return scene
     boxes = tuple(titles.get(box.id, box) for box in scene.boxes if box.id not in into)
-    operations = sum(1 for key, head in into.items() if head in titles) + len(titles)
-    note = f"folded: {operations:,} operations in {len(titles):,} box{'es' * (len(titles) > 1)}"
+    hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
+    words = _counted([*hidden, *(web.boxes[key] for key in titles)])
+    note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
     return replace(scene, boxes=boxes, arrows=_joined(scene, into), notes=(*scene.notes, note))
 
 
@@ -87,20 +89,28 @@ class _Web:
 
 
 def _may_fold(box: Box) -> bool:
-    return box.style in ("operation", "derivative")
+    return box.style in ("operation", "derivative", "module")
+
+
+def _counted(boxes: list[Box]) -> str:
+    """`12 operations and 3 modules`."""
+    modules = sum(box.style == "module" for box in boxes)
+    counts = ((len(boxes) - modules, "operation"), (modules, "module"))
+    return " and ".join(f"{count:,} {word}{'s' * (count > 1)}" for count, word in counts if count)
 
 
 def _folded(members: list[Box]) -> Box:
     titles = [box.title for box in members]
     shown = titles if len(titles) <= SHOWN else [titles[0], "…", titles[-1]]
     counts = Counter(titles)
-    lines = [f"{len(members):,} operations: " + ", ".join(f"{count:,} {name}" for name, count in counts.most_common())]
+    told = _counted(members)
+    lines = [f"{told}: " + ", ".join(f"{count:,} {name}" for name, count in counts.most_common())]
     lines += [box.tooltip.partition("\n")[0] + (f"  {box.subtitle}" if box.subtitle else "") for box in members[:TOLD]]
     if len(members) > TOLD:
         lines.append(f"… and {len(members) - TOLD:,} more")
-    first = members[0]
-    told = f"{len(members):,} operations"
-    return replace(first, title=" → ".join(shown), subtitle=told, lines=(), tooltip="\n".join(lines))
+    style: Style = "module" if any(box.style == "module" for box in members) else members[0].style
+    words = " → ".join(shown)
+    return replace(members[0], style=style, title=words, subtitle=told, lines=(), tooltip="\n".join(lines))
 
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph
+from autograph_cli.graph import Graph, Node
 
 _KEYS = "click: what it hangs on · / search · n p next · + - 0 zoom · space play · Esc all"
 _PAGE = """<!DOCTYPE html>
@@ -102,11 +102,12 @@ def _data(placed: Placed, graph: Graph, view: str) -> dict[str, Any]:
         if node.parent is not None and {f"n{node.id}", f"n{node.parent}"} <= drawn:
             links.setdefault(f"n{node.id}", []).append(f"n{node.parent}")
             links.setdefault(f"n{node.parent}", []).append(f"n{node.id}")
+    inside = {f"n{node.id}": words for node in graph if (words := _inside(node))}
     notes = [f"{len(graph):,} nodes", *scene.notes, *_KEYS.split(" · ")]
     return {
         "title": scene.title,
         "about": "\n".join(notes),
-        "boxes": {box.id: {"title": box.title, "text": box.tooltip} for box in scene.boxes},
+        "boxes": {box.id: {"title": box.title, "text": box.tooltip + inside.get(box.id, "")} for box in scene.boxes},
         "frames": {
             frame.id: {"title": frame.title, "text": frame.tooltip, "parent": frame.parent} for frame in scene.frames
         },
@@ -116,6 +117,14 @@ def _data(placed: Placed, graph: Graph, view: str) -> dict[str, Any]:
         "steps": [titles[f"n{number}"] for number in order],
         "when": {box.id: when.get(box.id, 0) for box in scene.boxes},
     }
+
+
+def _inside(node: Node) -> str:
+    """What ran inside of a node's backward, if it was recorded, to be read below what is known of the node."""
+    if node.measured is None or node.measured.inside is None:
+        return ""
+    lines = node.measured.inside.to_text(shown=("values", "formula")).splitlines()[2:]
+    return "\n\ninside of its backward\n" + "\n".join(lines)
 
 
 def _hash(text: str) -> str:

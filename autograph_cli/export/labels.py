@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.facts import FACTS, USUAL, facts_of
+from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
+from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
@@ -33,8 +34,8 @@ class Labels:
     def __init__(
         self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
     ) -> None:
-        self.graph, self.data, self.several, self.shown = graph, data, several, shown
-        self.asked = any(word in FACTS for word in shown)
+        self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
+        self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.names = output_names(graph)
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
@@ -62,7 +63,17 @@ class Labels:
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.shown)) if self.asked else ()
+        return tuple(facts_of(node, self.asked)) if self.asked else ()
+
+    def kept(self, kept: Kept) -> Label:
+        """The label of something that nodes keep."""
+        origin = kept.origin
+        title = "saved" if origin is None else f"saved {self.names[origin.node][origin.nr]}"
+        tooltip = [f"{kept.type}, {kept.bytes:,} bytes"]
+        tooltip += [f"kept by %{number} {self.graph.nodes[number].name} as {name}" for number, name in kept.savers]
+        lines = (origin_words(self.graph, kept),)
+        return Label("saved", short(title), f"{kept.type}, {bytes_text(kept.bytes)}", tuple(map(short, lines)),
+                     "\n".join(map(visible, tooltip)))  # fmt: skip
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
@@ -89,6 +100,8 @@ class Labels:
             lines.append(f"order {node.order}, pass {node.pass_id}")
         if node.saved:
             lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        if node.measured is not None:
+            lines += facts_of(node, RECORDED)
         text = "\n".join(lines)
         if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
             return text

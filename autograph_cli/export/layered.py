@@ -161,10 +161,11 @@ def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...],
         samples.append(Sample(style, words, Place(x + width / 2, y + height / 2, width, tall, style == "leaf")))
         x += width + 8
         far = max(far, x)
+    step = height
     for words in _lines_of(scene.notes, right - EDGE_OF_PAPER):
         width = text_width(words) * EDGE
         if x > EDGE_OF_PAPER and x + width > right:
-            x, y = EDGE_OF_PAPER, y + (height if samples and samples[-1].style else EDGE * 1.5)
+            step, x, y = EDGE * 1.5, EDGE_OF_PAPER, y + step
         samples.append(Sample(None, words, Place(x, y + height / 2, width, height)))
         far, x = max(far, x + width + 8), right
     return tuple(samples), y + height if samples else top - 12, far - 8

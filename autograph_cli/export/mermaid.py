@@ -17,6 +17,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "operation": ("[", "]"),
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
+    "saved": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
 }
@@ -42,6 +43,8 @@ def to_mermaid(scene: Scene) -> str:
     if not scene.bands:
         lines += _inside(scene, "", None)
     lines += map(_arrow, scene.arrows)
+    drawn = {box.id for box in scene.boxes}
+    lines += [f"  {tail} -.- {head}" for tail, head in scene.links if {tail, head} <= drawn]
     for style in sorted({box.style for box in scene.boxes}):
         lines.append(f"  classDef {style} {_look(style)}")
     return "\n".join(lines) + "\n"
@@ -62,12 +65,12 @@ def _inside(scene: Scene, around: str, band: int | None) -> Iterator[str]:
 def _box(box: Box) -> str:
     opening, closing = _SHAPES[box.style]
     words = _escaped(box.title) or "#160;"
-    words += "".join(f"<br/>{_escaped(line)}" for line in box.below)
+    words += "".join(f"<br/>{_escaped(line).replace('  ', '#160; ')}" for line in box.below)
     return f'  {box.id}{opening}"{words}"{closing}:::{box.style}'
 
 
 def _arrow(arrow: Arrow) -> str:
-    line = "-.->" if arrow.dashed or arrow.back else "-->"
+    line = "-.->" if arrow.dashed or arrow.back or arrow.keeps else "-->"
     label = f'|"{_escaped(arrow.label)}"|' if arrow.label else ""
     return f"  {arrow.tail} {line}{label} {arrow.head}"
 

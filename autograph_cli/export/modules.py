@@ -83,7 +83,15 @@ class _Framing:
                 home[box.id] = nodes[number].call
             elif kind == "n":
                 home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
-        return home | self._homes_of_results(home)
+        return home | self._homes_of_results(home) | self._homes_of_kept(home)
+
+    def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
+        """What nodes keep stands in the innermost call that all of these are in."""
+        keepers: dict[str, list[int | None]] = {}
+        for arrow in self.scene.arrows:
+            if arrow.keeps:
+                keepers.setdefault(arrow.head, []).append(home[arrow.tail])
+        return {box: self.nesting.common(calls) for box, calls in keepers.items()}
 
     def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
         """What bears a name of the module, such as the gradient of its weight, stands in it."""

@@ -137,7 +137,7 @@ def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
             _sort_some(points, wanted)
             _number(points, place)
         if size <= SMALL:
-            _swap(web, place, free, fine)
+            _swap(web, place, free, fine, even=sweep % 4 > 1)
         crossings = _crossings(web, place, fine)
         since += 1
         if crossings < fewest:
@@ -179,9 +179,10 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
     points[:] = [point if wanted[point] is None else next(following) for point in points]
 
 
-def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | None) -> None:
-    """Swap neighbours as long as that saves crossings."""
-    for _ in range(4):
+def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | None, *, even: bool) -> None:
+    """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
+    for turn in range(4):
+        least = 0 if even and turn == 0 else 1
         swapped = False
         for points in free:
             for left in range(len(points) - 1):
@@ -190,7 +191,7 @@ def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | No
                 for near in (web.above, web.below):
                     its, others = _seen(a, near[a], place, fine), _seen(b, near[b], place, fine)
                     saved += _pairs(its, others) - _pairs(others, its)
-                if saved > 0:
+                if saved >= least and (saved or web.above[a] or web.below[a]):
                     points[left], points[left + 1] = b, a
                     place[a], place[b] = left + 1, left
                     swapped = True

@@ -16,6 +16,7 @@ from autograph_cli.export.placed import (
     dashes,
     fill_of,
     head,
+    links,
     outline,
     plate_fill,
     written,
@@ -28,6 +29,7 @@ from autograph_cli.export.style import (
     FRAME_LINE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     STYLES,
     TITLE,
@@ -85,6 +87,8 @@ def _draw(page: _Page, placed: Placed) -> None:
                        plate.bottom - plate.top)  # fmt: skip
         page.paint(plate_fill(placed, plate), FRAME_LINE, page.rounded(middle, 6.0))
         page.words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
+    for _, start, curve in links(placed):
+        page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         page.arrow(line, dashes(arrow))
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
@@ -99,7 +103,7 @@ def _draw(page: _Page, placed: Placed) -> None:
     for box, place in zip(scene.boxes, placed.places, strict=True):
         page.shape(box.style, place)
         for number, (words, at, size) in enumerate(written(box, place)):
-            page.words(words, at, size, PALE_INK if number else INK, centred=True)
+            page.words(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
         for bar in bars(box, place):
             page.ground(PALE_INK, bar)
     for sample in placed.samples:
@@ -169,7 +173,7 @@ class _Page:
         """Write a line of text, in runs of one font each."""
         if not text:
             return
-        x = at[0] - _width(text) * size / 2 if centred else at[0]
+        x = at[0] - helvetica_width(text) * size / 2 if centred else at[0]
         parts = [f"BT {_colour(ink)} rg {self.at((x, at[1]))} Td"]
         parts += [f"/{font} {size} Tf <{codes.hex()}> Tj" for font, codes in _runs(text)]
         self.lines.append(" ".join([*parts, "ET"]))
@@ -195,7 +199,7 @@ def _runs(text: str) -> list[tuple[str, bytes]]:
     return runs
 
 
-def _width(text: str) -> float:
+def helvetica_width(text: str) -> float:
     """The width of a line in units of its font size."""
     total = 0
     for character in text:

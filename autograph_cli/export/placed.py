@@ -17,11 +17,16 @@ from autograph_cli.export.style import (
     TITLE,
     Style,
     is_bars,
+    line_width,
     shaded,
 )
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
+BOW = 46.0
+"""How far the curve of a thin line reaches to the side."""
+SPACE = SUBTITLE * 0.42
+"""The width of a space that sets code in."""
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 """Bars from the lowest to the highest, in eighths of a line."""
 
@@ -130,7 +135,10 @@ def outline(style: Style, place: Place) -> tuple[Point, ...]:
 
 
 def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
-    """The lines of text on a box, each with the middle of its base line and its font size; rows of bars left out."""
+    """The lines of text on a box, each with its font size and the middle of its base line, or the start of one of code.
+
+    Rows of bars are left out. The title is the first, and is never code.
+    """
     below, size = box.below, SMALL if box.small else TITLE
     if not below:
         yield box.title, (place.x, place.y + size * 0.35), size
@@ -138,8 +146,12 @@ def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
     up = LEADING * (len(below) - 1) / 2
     yield box.title, (place.x, place.y - 1.0 - up), size
     for number, line in enumerate(below):
+        words, x = line, place.x
+        if box.left:
+            words = line.lstrip()
+            x += (len(line) - len(words)) * SPACE - max(map(line_width, below)) / 2
         if not is_bars(line):
-            yield line, (place.x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
+            yield words, (x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
 
 
 def bars(box: Box, place: Place) -> Iterator[Place]:
@@ -156,9 +168,27 @@ def bars(box: Box, place: Place) -> Iterator[Place]:
                     yield Place(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
 
 
+def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
+    """The thin lines between derivatives and what they differentiate: from the side of a box to that of another."""
+    index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
+    for tail, head in placed.scene.links:
+        if tail in index and head in index:
+            a, b = placed.places[index[tail]], placed.places[index[head]]
+            side = 1 if b.x >= a.x else -1
+            apart = abs(b.x - a.x) > (a.width + b.width) / 2
+            start, end = (a.x + side * a.width / 2, a.y), (b.x + (-side if apart else side) * b.width / 2, b.y)
+            bow = BOW * side
+            second = end[0] - bow if apart else end[0] + bow
+            yield (tail, head), start, ((_within(start[0] + bow, placed), a.y), (_within(second, placed), b.y), end)
+
+
+def _within(x: float, placed: Placed) -> float:
+    return min(max(x, 4.0), placed.width - 4.0)
+
+
 def dashes(arrow: Arrow) -> str:
     """The lengths of an arrow's dashes and gaps; empty for a solid one."""
-    return "1.5 3" if arrow.back else "5 3" if arrow.dashed else ""
+    return "1.5 3" if arrow.back else "2 2" if arrow.keeps else "5 3" if arrow.dashed else ""
 
 
 def fill_of(lane: Lane) -> str:

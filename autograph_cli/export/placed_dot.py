@@ -6,7 +6,22 @@ import graphviz
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.dot import label_of, node_statement, statement
-from autograph_cli.export.placed import Ground, Line, Placed, Point, dashes, fill_of, head, plate_fill
+from autograph_cli.export.pdf import helvetica_width
+from autograph_cli.export.placed import (
+    Ground,
+    Line,
+    Place,
+    Placed,
+    Point,
+    bars,
+    dashes,
+    fill_of,
+    head,
+    links,
+    plate_fill,
+    written,
+)
+from autograph_cli.export.scene import Box
 from autograph_cli.export.style import (
     BAND,
     BANDS,
@@ -15,7 +30,9 @@ from autograph_cli.export.style import (
     FRAME_LINE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
+    SMALL,
     TITLE,
     node_attributes,
     text_width,
@@ -60,7 +77,11 @@ class _Writer:
     def graph(self) -> None:
         placed, under = self.placed, Ground(self.placed)
         for box, place in zip(placed.scene.boxes, placed.places, strict=True):
-            node_statement(self.dot, box, False, self.at((place.x, place.y)))
+            middle = self.at((place.x, place.y))
+            if len(box.below) < 2:
+                node_statement(self.dot, box, False, middle)
+            else:
+                self.lines(box, place, middle)
         for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True)):
             attributes = {"pos": self.spline(line)}
             if dashes(arrow):
@@ -68,6 +89,25 @@ class _Writer:
             self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
             if arrow.label and line.label:
                 self.words(f"label_{number}", arrow.label, line.label, EDGE, fill=under.at(line.label))
+
+        for (derivative, of), start, curve in links(placed):
+            thin = {"pos": " ".join(map(self.at, (start, *curve))), "dir": "none", "color": LINK, "penwidth": "0.6"}
+            self.dot.body.append(statement(f"{derivative} -> {of}", thin))
+
+    def lines(self, box: Box, place: Place, middle: str) -> None:
+        """A box whose lines each have a place of their own, as have the bars."""
+        size = SMALL if box.small else TITLE
+        look = node_attributes(box.style, box.title, box.subtitle, size, box.lines)
+        self.dot.body.append(statement(box.id, {"label": "<&#160;>", "id": box.id, "pos": middle} | look))
+        for number, (words, (x, y), points) in enumerate(written(box, place)):
+            across = x + helvetica_width(words) * points / 2 if number and box.left else x
+            ink = PALE_INK if number else INK
+            self.words(f"{box.id}_{number}", words, (across, y - points * 0.35), points, ink)
+        for number, bar in enumerate(bars(box, place)):
+            sides = {"width": f"{bar.width / 72:.4f}", "height": f"{bar.height / 72:.4f}", "fixedsize": "true"}
+            look = {"label": "<&#160;>", "shape": "box", "style": "filled", "fillcolor": PALE_INK, "penwidth": "0"}
+            look |= sides | {"pos": self.at((bar.x, bar.y)), "fontsize": "1"}
+            self.dot.body.append(statement(f"{box.id}_bar{number}", look))
 
     def surroundings(self) -> None:
         """The titles and the legend."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from autograph_cli.export.scene import Scene
 
@@ -25,14 +25,15 @@ def polish(svg: str, scene: Scene) -> str:
     tooltips |= {f"cluster_{band.number}": band.title for band in scene.bands}
     svg = _COMMENT.sub("", svg).replace('font-family="Helvetica,sans-Serif"', f'font-family="{FONTS}"')
     svg = svg.replace("<title>autograph</title>", f"<title>{html.escape(scene.title or 'autograph')}</title>", 1)
-    return _GROUP.sub(lambda match: _group(match, tooltips), svg)
+    code = {box.id for box in scene.boxes if box.left}
+    return _GROUP.sub(lambda match: _group(match, tooltips, code), svg)
 
 
-def _group(match: re.Match[str], tooltips: Mapping[str, str]) -> str:
+def _group(match: re.Match[str], tooltips: Mapping[str, str], code: Collection[str]) -> str:
     key, kind, name, body = match.groups()
     tooltip = tooltips.get(name if kind == "cluster" else key, "")
     title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
-    if kind == "node" and not key.endswith("_notes"):
+    if kind == "node" and not key.endswith("_notes") and key not in code:
         middle = _middle(body)
         if middle is not None:
             body = _TEXT.sub(rf'\1text-anchor="middle" x="{middle}"', body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograph_cli.export.closing import close_below, close_to
 from autograph_cli.export.dot import to_dot
@@ -23,7 +23,7 @@ from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 
@@ -44,12 +44,17 @@ class Job:
     shown: Collection[str] = USUAL
     depth: int | None = None
     tags: bool = True
+    inside: bool = False
+    """Whether this is what ran inside of a node."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        if self.inside:
+            legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
+            scene = replace(scene, legend=legend)
         if self.roll:
             scene = roll(scene, self.graph)
         elif self.roll is None and limit is not None:
@@ -104,7 +109,7 @@ def _png(job: Job) -> bytes:
     placed = job.placed()
     scene = placed.scene
     if job.engine != "dot":
-        shown = scene.title + "".join(box.title + box.subtitle for box in scene.boxes)
+        shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
         strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
         if strange:
             raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the engine dot.")
@@ -144,6 +149,7 @@ def render(
     shown: Collection[str] = USUAL,
     depth: int | None = None,
     tags: bool = True,
+    inside: str | None = None,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
@@ -152,7 +158,8 @@ def render(
     None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
     equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
     `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
-    (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too.
+    (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too. With `inside`, not the
+    view is drawn, but what the backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -168,11 +175,15 @@ def render(
         find_engine(engine)
     graph = _graph_of(source, view)
     cut = VIEWS[view](graph, None if roots is None else tuple(roots), order)
-    check_recorded(graph, shown, title or "FILE.py")
+    if inside is not None:
+        cut, words = open_node(cut, inside, title or "FILE.py")
+        title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
+    else:
+        check_recorded(graph, shown, title or "FILE.py")
     if part:
         whole, cut = len(cut), part.of(cut)
         title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags))
+    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

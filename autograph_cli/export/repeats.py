@@ -89,7 +89,8 @@ class _Rows:
             box = self.boxes[key]
             path = [_CALL.sub("", self.frames[box.frame].title)]
             deep = [number for number, _ in self.seat[key]].index(call.id)
-            inside.append((box.style, box.title, box.band, deep, path if deep else ""))
+            title = "" if box.style == "saved" else box.title
+            inside.append((box.style, title, box.band, deep, path if deep else ""))
         ways = [
             (place, self._place(arrow.head, call.id), arrow.label, arrow.dashed, arrow.back)
             for place, key in enumerate(self.members[call.id])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
+from autograph_cli.export.keeping import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.graph import Graph
 from autograph_cli.graph.turns import Seat, find_turns
@@ -35,7 +36,7 @@ def roll(scene: Scene, graph: Graph) -> Scene:
         _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
         for box in scene.boxes if box.id not in into
     )  # fmt: skip
-    return replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows), *notes))
+    return gathered(replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows), *notes)))
 
 
 def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:

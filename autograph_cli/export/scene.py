@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
-from autograph_cli.export.style import Style
+from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
+from autograph_cli.graph.kept import kept_tensors, kept_words
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.nesting import Nesting
 
@@ -20,6 +21,7 @@ LEGEND: dict[Style, str] = {
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
     "cut": "left out from here",
+    "saved": "kept for backward",
 }
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
@@ -46,6 +48,11 @@ class Box:
         """The lines below the title."""
         return tuple(line for line in (self.subtitle, *self.lines) if line)
 
+    @property
+    def left(self) -> bool:
+        """Whether the lines below the title are code, which is set to the left."""
+        return is_code(self.below)
+
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
@@ -58,6 +65,8 @@ class Arrow:
     tooltip: str = ""
     back: bool = False
     """Whether it leads against all others, from one turn of a loop into the next."""
+    keeps: bool = False
+    """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,8 @@ class Scene:
     bands: tuple[Band, ...] = ()
     legend: tuple[tuple[Style, str], ...] = ()
     notes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    """Derivatives and what they differentiate, by box, to be joined by thin lines."""
     data: bool = False
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
     frames: tuple[Frame, ...] = ()
@@ -130,6 +141,7 @@ class _Builder:
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
         self.repeated = self._repeated() if tags else set()
+        self.kept = kept_tensors(graph) if "saved" in shown else []
         self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
@@ -144,6 +156,8 @@ class _Builder:
         tags = {number: self._tag(self.graph.nodes[number]) for number in self.repeated}
         for node in self.graph:
             self._edges(node, tags)
+        if "saved" in self.labels.shown:
+            self._kept()
         bands = sorted({box.band for box in self.boxes})
         styles = {box.style for box in self.boxes}
         words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
@@ -154,6 +168,7 @@ class _Builder:
             tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
             tuple((style, words[style]) for style in LEGEND if style in styles),
             self._notes(),
+            self._links(),
             self.data,
         )
 
@@ -162,11 +177,20 @@ class _Builder:
             return ()
         dtype, device = self.labels.common
         where = "" if device == "cpu" else f" on {visible(device)}"
-        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in self.arrows) else ""]
-        notes.append("no shape: a single number" if any(not arrow.label for arrow in self.arrows) else "")
+        ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
+        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
+        notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
         notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
+        notes.append("thin: a derivative and what it differentiates" if self._links() else "")
+        notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
+
+    def _links(self) -> tuple[tuple[str, str], ...]:
+        if "links" not in self.labels.shown:
+            return ()
+        return tuple((f"n{node.id}", f"n{node.parent}") for node in self.graph if node.parent is not None)
 
     def _uses(self) -> list[tuple[int, int, int, int]]:
         """(user, place among its edges, used node, its output), for every edge that is drawn."""
@@ -220,6 +244,15 @@ class _Builder:
         self.boxes.append(Box(key, "result", short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
         self.arrows.append(Arrow(tail, head, self.labels.type(node, nr), False, tooltip))
+
+    def _kept(self) -> None:
+        """A box for each storage and version, however many nodes keep it."""
+        for number, kept in enumerate(self.kept):
+            band = min(self.band[saver] for saver, _ in kept.savers)
+            self.boxes.append(Box(f"s{number}", *self.labels.kept(kept), band))
+            for saver, name in kept.savers:
+                words = f"{self.graph.nodes[saver].name} keeps it as {name}"
+                self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
 Style = Literal[
-    "input", "leaf", "operation", "derivative", "result", "cut", "module", "added", "removed", "changed", "folded"
+    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "module", "folded", "added", "removed",
+    "changed",
 ]  # fmt: skip
 
 FONT = "Helvetica"
-INK, PALE_INK, LINE = "#222222", "#555555", "#666666"
+INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
 LEADING = SUBTITLE * 1.2
@@ -27,6 +29,7 @@ STYLES: dict[Style, dict[str, str]] = {
     "operation": {"shape": "box", "style": "filled", "fillcolor": "#FFFFFF", "color": "#444444"},
     "derivative": {"shape": "box", "style": "filled", "fillcolor": "#FCEFC9", "color": "#A87400"},
     "cut": {"shape": "box", "style": "filled,dashed", "fillcolor": "#FFFFFF", "color": "#999999"},
+    "saved": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E3F1E6", "color": "#5E8C6A"},
     "result": {"shape": "box", "style": "filled,rounded", "fillcolor": "#F3C6A5", "color": "#D55E00", "penwidth": "2"},
     "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
     "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
@@ -64,6 +67,11 @@ def is_bars(line: str) -> bool:
     return bool(line) and BARS.issuperset(line)
 
 
+def is_code(lines: Sequence[str]) -> bool:
+    """Whether lines belong together, some of them set in, so that all start at the left."""
+    return any(line[0] == " " and not is_bars(line) for line in lines)
+
+
 def shaded(colour: str, depth: int) -> str:
     """A ground within so many frames."""
     light = SHADE[depth] if depth < len(SHADE) else SHADE[-2 + (depth - len(SHADE)) % 2]
@@ -77,6 +85,8 @@ def box_size(
     """Width and height in points of a node that its title and all lines below it fit in."""
     below = [line for line in (subtitle, *lines) if line]
     widths = [text_width(title) * size, *map(line_width, below)]
+    if is_code(below):
+        widths[1:] = [max(widths[1:])] * len(below)
     width, height = max(widths) + size, size * 1.9 + LEADING * len(below)
     if style == "leaf" and len(below) > 1:
         width, height = _round_size(widths, size)

@@ -20,6 +20,7 @@ from autograph_cli.export.placed import (
     dashes,
     fill_of,
     head,
+    links,
     outline,
     plate_fill,
     written,
@@ -33,6 +34,7 @@ from autograph_cli.export.style import (
     FRAME_LINE,
     INK,
     LINE,
+    LINK,
     PALE_INK,
     STYLES,
     TITLE,
@@ -61,6 +63,11 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
         parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
     parts += map(_lane, placed.lanes)
     parts += [_plate(placed, plate) for plate in placed.plates]
+    parts += [
+        f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
+        f'stroke-width="0.6"/>\n'
+        for _, start, curve in links(placed)
+    ]
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
     under = Ground(placed)
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
@@ -142,7 +149,7 @@ def _heading(lane: Lane) -> str:
 
 def _box(box: Box, place: Place) -> str:
     lines = "".join(
-        _words(words, at, size, INK if number == 0 else PALE_INK)
+        _words(words, at, size, PALE_INK if number else INK, anchor="start" if number and box.left else "")
         for number, (words, at, size) in enumerate(written(box, place))
     )
     lines += "".join(map(_bar, bars(box, place)))

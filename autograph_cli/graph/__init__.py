@@ -3,6 +3,7 @@
 from autograph_cli.graph.closing import close_modules
 from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
+from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
     Edge,
     Graph,
@@ -63,6 +64,7 @@ __all__ = [
     "forward",
     "from_json",
     "graph_to_json",
+    "open_node",
     "reachable",
     "read_snapshot",
     "results",

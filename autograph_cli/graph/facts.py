@@ -13,6 +13,8 @@ from autograph_cli.graph.records import Graph, Node, Saved, TensorType, Values
 BARS = " ▁▂▃▄▅▆▇█"
 LONGEST, MOST_LINES = 56, 12
 """Characters of a line, and lines of a fact; what is longer goes on below, or ends in `…`."""
+MOST_ROWS = 6
+"""Rows of a small matrix that stand below each other; more follow on a line."""
 USUAL = ("shapes", "names")
 """What is shown unless told otherwise."""
 _DIGITS = re.compile(r"(\d+)$")
@@ -124,11 +126,10 @@ def parse_shown(text: str) -> tuple[str, ...]:
 
 def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py") -> None:
     """Raise `GraphError` if something that must be recorded on request is to be shown and was not."""
-    told: dict[str, Callable[[Node], object]] = {
-        "values": values_of, "gradients": gradients_of, "time": _time, "formula": _formula,
-    }  # fmt: skip
-    for word, tell in told.items():
-        if word in shown and len(graph) and not any(map(tell, graph)):
+    told: dict[str, Callable[[Node], object]] = {"values": values_of, "time": _time, "formula": _formula}
+    for word in shown:
+        tell = told.get(RECORDED.get(word, ""))  # gradients come with values, as far as a backward has run
+        if tell is not None and len(graph) and not any(map(tell, graph)):
             raise GraphError(not_recorded(word, script))
 
 
@@ -147,7 +148,9 @@ def not_recorded(word: str, script: str = "FILE.py") -> str:
 def values_lines(values: Values) -> list[str]:
     """The lines that tell the numbers of one tensor; of a large one, the last is a row of bars."""
     if values.whole:
-        return list(values.whole)
+        whole = list(values.whole)
+        fits = len(whole) <= MOST_ROWS and max(map(len, whole)) < LONGEST - 6
+        return whole if fits else _wrapped(" ".join(line.strip() for line in whole), "")
     if not values.count:
         return ["empty"]
     head = f"min {values.low} · mean {values.mean} · max {values.high}" if values.low else ""
@@ -235,10 +238,10 @@ def nanoseconds_text(count: int) -> str:
     return f"{size:.3g} {unit}"
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, further: str = "    ") -> list[str]:
     """The text in lines that are not too long, what goes on set in."""
     indent = text[: len(text) - len(text.lstrip())]
     return textwrap.wrap(
-        text, LONGEST, subsequent_indent=f"{indent}    ", drop_whitespace=True, break_on_hyphens=False,
+        text, LONGEST, subsequent_indent=f"{indent}{further}", drop_whitespace=True, break_on_hyphens=False,
         replace_whitespace=False,
     ) or [text]  # fmt: skip

@@ -60,7 +60,9 @@ class Saved:
     storage: int | None = None
     """Equal numbers share memory; numbered in order of first use."""
     version: int = 0
-    """How often that memory had been changed in place when it was saved."""
+    """Which one it is of the versions of that memory that are kept, which in-place changes lie between."""
+    given: bool = False
+    """Whether it lies in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +236,14 @@ pictured_by: Callable[[Graph], str | None] | None = None
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that were held when a step's last backward pass had run; memory that is shared counts once."""
+    """Bytes that were held when a step was over; memory that is shared counts once."""
 
     parameters: int = 0
     """Of the leaves of its graph."""
     gradients: int = 0
     """Of the `.grad` of these."""
     optimizer: int = 0
-    """Of the state of optimizers, as the pass found them."""
-    saved: int = 0
-    """Of what nodes kept for that pass."""
+    """Of the state of optimizers, before they take their step."""
 
 
 @dataclass(frozen=True, slots=True)

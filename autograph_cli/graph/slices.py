@@ -23,7 +23,7 @@ class Slice:
     """Which part of a graph is asked for; several names of one kind count together.
 
     A name is a variable's (`w`, or `x~2` for its second holder), a root's, an operation's (`tanh`, `TanhBackward0`), or
-    a number as the text of the same view prints it (`%7`).
+    a number as the text of the same view prints it (`%7`, or `MulBackward0%7`).
 
     >>> bool(Slice()), Slice(start=("w",), end=("loss",)).words()
     (False, 'from w to loss')
@@ -96,8 +96,11 @@ def find_nodes(graph: Graph, names: Iterable[str]) -> list[int]:
 
 
 def _numbered(graph: Graph, name: str) -> list[int]:
-    number = re.fullmatch(r"%(\d{1,9})(?:\.\d+)?", name)
-    return [int(number[1])] if number and int(number[1]) < len(graph) else []
+    number = re.fullmatch(r"(\w*)%(\d{1,9})(?:\.\d+)?", name)
+    if number is None or int(number[2]) >= len(graph):
+        return []
+    node = graph.nodes[int(number[2])]
+    return [node.id] if number[1] in ("", node.name, node.op) else []
 
 
 def _similar(name: str, known: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
+from autograph_cli.graph.kept import kept_lines
 from autograph_cli.graph.names import output_names, quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
 
@@ -29,15 +30,18 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     orders: dict[int, list[str]] = {}
     for node in graph.nodes:
         line = _line(node, names)
-        lines = orders.setdefault(node.order, [])
-        lines.append(line + _details(node) if details else line)
-        lines += [f"      # {fact}" for fact in facts_of(node, shown)]
+        section = orders.setdefault(node.order, [])
+        section.append(line + _details(node) if details else line)
+        section += [f"      # {fact}" for fact in facts_of(node, shown)]
     lines = [_summary(graph)]
     for order in sorted(orders):
         lines += [f"order {order}", *orders[order]]
     if graph.roots:
         lines.append("roots")
         lines += [f"  {quoted(root.name)} = {names[root.node][root.nr]}" for root in graph.roots]
+    if "saved" in shown:
+        lines.append("saved")
+        lines += [f"  {line}" for line in kept_lines(graph, names)]
     if graph.passes:
         lines.append("passes")
         lines += [_pass_line(entry, names, details) for entry in graph.passes]

@@ -38,12 +38,16 @@ Reader = Callable[[Any], T]
 """Takes a value and gives a record, or raises `_Malformed`."""
 
 
-@resting()
 def from_json(text: str, name: str = "the trace") -> Trace:
     """Read what `to_json` wrote; `name` is what errors call it.
 
     Raises `TraceError`: not a trace, truncated, of a newer version, or with a malformed part, which it names.
     """
+    with resting():
+        return _read(text, name)
+
+
+def _read(text: str, name: str) -> Trace:
     data = _parse(text, name)
     version = data.get("version")
     if type(version) is int and version > VERSION:
@@ -225,6 +229,7 @@ _read_saved = _record(
         "bytes": _count,
         "storage": _optional(_count),
         "version": _count,
+        "given": _flag,
     },
 )
 _read_output = _record(Output, {"type": _type, "names": _list(_text), "storage": _optional(_count)})
@@ -284,7 +289,7 @@ def _nothing(value: Any) -> None:
 
 _read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
 _read_memory = _record(
-    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count, "saved": _count}
+    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count}
 )
 _read_trace = _record(
     Trace,

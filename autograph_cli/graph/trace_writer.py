@@ -164,7 +164,9 @@ def _saved(saved: Saved) -> str:
         return f'{{"name": {_quoted(saved.name)}, "value": {_quoted(saved.value)}}}'
     storage = "" if saved.storage is None else f', "storage": {saved.storage}'
     version = f', "version": {saved.version}' if saved.version else ""
-    return f'{{"name": {_quoted(saved.name)}, "type": {_type(saved.type)}, "bytes": {saved.bytes}{storage}{version}}}'
+    given = ', "given": true' if saved.given else ""
+    head = f'{{"name": {_quoted(saved.name)}, "type": {_type(saved.type)}, "bytes": {saved.bytes}'
+    return f"{head}{storage}{version}{given}}}"
 
 
 def _root(root: Root) -> str:

@@ -172,7 +172,7 @@ class _Finder:
         return self.kinds.setdefault(("loop", body), len(self.kinds))
 
     def shift(self, start: int, period: int, size: int) -> int:
-        """How much later the turns begin if as few tensors as can be lead from one into the next."""
+        """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""
         if not 1 < period <= LONGEST:
             return 0
 
@@ -182,9 +182,14 @@ class _Finder:
                     for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next) if edge}  # fmt: skip
             return sum(start <= self.place.get(number, (-1, ()))[0] < begin for number in used)
 
+        def modules(shift: int) -> int:
+            begin = start + shift + period
+            return len({self.graph.nodes[number].call for item in self.row[begin : begin + period]
+                        for number, _ in _nodes(item)})  # fmt: skip
+
         # Of several such places, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))
-        return min(shifts, key=lambda shift: (carried(shift), (size - shift) % period != 0, shift))
+        return min(shifts, key=lambda shift: (modules(shift), carried(shift), (size - shift) % period != 0, shift))
 
     def covered(self, start: int, period: int, stop: int) -> int:
         """How many items from `start` on, up to `stop`, are like those one turn later."""

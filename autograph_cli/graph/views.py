@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
+from autograph_cli.graph.records import Edge, Graph, Node, Root
 
 Targets = Callable[[Node], Iterable[Edge]]
 
@@ -63,7 +63,7 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
-    cut = [node if node.order == 0 else _as_input(node) for node in map(graph.nodes.__getitem__, kept)]
+    cut = [node if node.order == 0 else as_input(node) for node in map(graph.nodes.__getitem__, kept)]
     return _split_inputs(take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
 
 
@@ -181,7 +181,8 @@ def take(
     )
 
 
-def _as_input(node: Node) -> Node:
+def as_input(node: Node) -> Node:
+    """The node as an input, of which nothing is known but its outputs."""
     return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
 
 
@@ -203,7 +204,7 @@ def _split_inputs(graph: Graph) -> Graph:
             continue
         for nr in wanted.get(node.id, ()):
             places[node.id, nr] = Edge(len(nodes))
-            nodes.append(replace(node, outputs=(Output(node.outputs[nr].type, node.outputs[nr].names),)))
+            nodes.append(replace(node, outputs=(node.outputs[nr],)))
     return Graph(
         tuple(
             replace(node, id=number, args=tuple(places[edge.node, edge.nr] for edge in node.args))

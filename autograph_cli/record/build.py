@@ -9,11 +9,12 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source, TensorType
 from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallRow
-from autograph_cli.record.saved import records
+from autograph_cli.record.saved import Versions, places_of, records
 from autograph_cli.record.sites import Sources, end_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
-from autograph_cli.torch._core.node import AccumulateGrad, shape_dtype
+from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, shape_dtype
 
 
 @dataclass(slots=True)
@@ -24,6 +25,8 @@ class Span:
     last: int
     passes: list[PassRow] = field(default_factory=list)
     roots: list[tuple[str, Output]] = field(default_factory=list)
+    found: Found | None = None
+    """What was measured in the step, if anything was to be."""
 
 
 def build(tape: Tape, sources: Sources, span: Span) -> Graph:
@@ -45,6 +48,9 @@ class _Builder:
         self.passes = [makers[number] for number in sorted(makers)]
         self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
         self.static = self._static_names()
+        self.storages = self._storages()
+        self.versions: Versions = {}
+        self.given = {tape.lies[row.number] for row in self.rows if row.number in tape.lies}
         self.calls = self._calls()
         self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
 
@@ -68,13 +74,15 @@ class _Builder:
             above = self.tape.rows[row.parent]
             parent = self.ids.get(above.number) if above.order < row.order else None
         kind, name, op = describe(row)
+        types = types_of(row)
         call = self._call(row)
         return Node(
             id=self.ids[row.number], kind=kind, name=name, op=op,
-            outputs=tuple([OutputRecord(kept, self._names(row, nr)) for nr, kept in enumerate(types_of(row))]),
+            outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
             next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
             order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row), saved=records(self.tape.saved.get(row.number, ())),
+            source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
+            measured=None if self.span.found is None else self.span.found.of(row, len(types)),
             module=row.owner or ("" if call is None else call.about.path), call=None if call is None else self.call_ids[call.serial],
         )  # fmt: skip
 
@@ -135,6 +143,15 @@ class _Builder:
             if name is not None and (len(names) == 1 or len(names) == len(types_of(row)))
         }
 
+    def _storages(self) -> dict[tuple[int, int], int]:
+        """The memory in which outputs lie that are kept for backward."""
+        found: dict[tuple[int, int], int] = {}
+        for row in self.rows:
+            found.update(places_of(row, self.tape))
+            if row.number in self.tape.lies:
+                found[row.number, 0] = self.tape.lies[row.number]
+        return found
+
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}
         for name, output in self.span.roots:
@@ -165,4 +182,4 @@ def _type(like: Any) -> TensorType:
     if like is None:  # an output of a custom Function that is no tensor
         return TensorType("object", ())
     shape, dtype = shape_dtype(like)
-    return TensorType(dtype.name, tuple(shape))
+    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import random
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Graph
 from autograph_cli.record.build import Span, build
+from autograph_cli.record.measures import Beside, Measures
 from autograph_cli.record.saved import bytes_kept, collect
 from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.backward import grad
-from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, Packed, like_of
+from autograph_cli.torch._core.placement import filled
 from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
@@ -32,19 +35,20 @@ class CannotDerive(Exception):
 
 
 def derive(
-    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool
-) -> tuple[Graph | None, str]:
-    """The graph of `span` with the gradients of `roots` by their leaves in it, and a sentence on how it came about.
+    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool,
+    measures: Measures | None = None,
+) -> tuple[Callable[[], Graph] | None, str]:  # fmt: skip
+    """What makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
 
-    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more.
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
+    made when the step is over, with all that was measured in it.
     """
     names = ", ".join(f"`{name}`" for name, _ in roots)
     try:
         leaves, nodes = _survey(roots, custom)
         other = tape.copy()
         other.passes = list(span.passes)
-        first = other.count
-        with _unseen(other, nodes):
+        with _unseen(Beside(other, measures), nodes):
             found = grad(
                 [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True,
                 allow_unused=True,
@@ -52,9 +56,9 @@ def derive(
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
-        collect(other, (first, other.count))
-        made = Span(span.first, other.count, other.passes, [*span.roots, *gradients])
-        return build(other, sources, made), (
+        collect(other, (span.first, other.count))
+        made = Span(span.first, other.count, other.passes, [*span.roots, *gradients], span.found)
+        return functools.partial(build, other, sources, made), (
             f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
         )
     except CannotDerive as reason:
@@ -102,15 +106,15 @@ def is_custom(cls: type[Node]) -> bool:
 
 
 @contextlib.contextmanager
-def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
+def _unseen(observer: Beside, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current")
-    before = S.observer, S.special, {name: getattr(L, name) for name in modes}
+    before = S.observer, S.special - S.reserved, {name: getattr(L, name) for name in modes}
     extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
-        S.observer, S.special = observer, 0
+        S.observer, S.special = observer, S.reserved
         L.grad, L.inference, L.saved_hooks, L.anomaly, L.current = True, False, (), False, None
         for node, extra in extras:
             node._extra = Extra()
@@ -124,7 +128,8 @@ def _unseen(observer: Tape, nodes: Iterable[Node]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        S.observer, S.special, kept = before
+        S.observer, special, kept = before
+        S.special = special + S.reserved
         for name, value in kept.items():
             setattr(L, name, value)
         for node, extra in extras:
@@ -154,7 +159,7 @@ def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
 
 
 def _ones(root: Tensor) -> Tensor:
-    return make(np.ones(root._raw.shape, root._raw.dtype)[()])
+    return make(filled(like_of(root._raw), 1))
 
 
 def _named(tape: Tape, leaves: list[Tensor], found: Iterable[Tensor | None]) -> Iterator[tuple[str, Output]]:

@@ -1,4 +1,4 @@
-"""Serves `import torch` from the engine while a script runs, whether or not PyTorch is installed."""
+"""Serves `import torch` and its companions from the engine while a script runs, whether or not PyTorch is installed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-SERVED = "torch"
-ENGINE = "autograph_cli.torch"
-REFUSED = ("functorch", "torchaudio", "torchtext", "torchvision")
+SERVED = {
+    "safetensors": "autograph_cli.safetensors",
+    "torch": "autograph_cli.torch",
+    "torchvision": "autograph_cli.torchvision",
+}
+"""The packages that a script imports, and what it is given."""
+REFUSED = ("functorch", "torchaudio", "torchtext")
 """Packages that are built on PyTorch's own binaries: importing them would bring PyTorch in beside the engine."""
 
 
 @contextlib.contextmanager
 def serve() -> Iterator[None]:
-    """Within the block, `import torch` and all its submodules give the modules of `autograph_cli.torch`.
+    """Within the block, `import torch` and all its submodules give the modules of `autograph_cli.torch`; see `SERVED`.
 
     They are the same module objects under a second name. Afterwards `sys.meta_path` and the names of PyTorch in
     `sys.modules` are as they were. A module that the engine lacks raises `ModuleNotFoundError` and is named in it.
@@ -44,7 +48,7 @@ def serve() -> Iterator[None]:
 
 
 class EngineFinder(MetaPathFinder, Loader):
-    """Answers for `torch` and what is in it, and says what is missing there."""
+    """Answers for `torch`, its companions and what is in them, and says what is missing there."""
 
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
@@ -57,10 +61,11 @@ class EngineFinder(MetaPathFinder, Loader):
             raise ModuleNotFoundError(
                 f"{root} is built on PyTorch itself and cannot run on autograph's engine", name=fullname
             )
-        if root == SERVED:
+        if root in SERVED:
             return ModuleSpec(fullname, self, is_package=True)
-        if fullname.startswith(ENGINE + ".") and PathFinder.find_spec(fullname, path) is None:
-            raise _missing(fullname.removeprefix(ENGINE + "."))
+        for name, ours in SERVED.items():
+            if fullname.startswith(ours + ".") and PathFinder.find_spec(fullname, path) is None:
+                raise _missing(name + fullname.removeprefix(ours), fullname)
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -69,7 +74,7 @@ class EngineFinder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put the engine's module in the place of the empty one: the import system hands out what it finds there."""
         name = module.__name__
-        served = importlib.import_module(ENGINE + name.removeprefix(SERVED))
+        served = importlib.import_module(engine_name(name))
         if not hasattr(served, "__path__"):
             # So that imports from within it come to this finder too, and fail in words of our own.
             served.__path__ = []
@@ -83,17 +88,26 @@ class EngineFinder(MetaPathFinder, Loader):
         self._opened.clear()
 
 
-def _missing(inner: str) -> ModuleNotFoundError:
+def engine_name(name: str) -> str:
+    """The module that a served name stands for.
+
+    >>> engine_name("torch.nn")
+    'autograph_cli.torch.nn'
+    """
+    root, dot, inner = name.partition(".")
+    return SERVED[root] + dot + inner
+
+
+def _missing(name: str, ours: str) -> ModuleNotFoundError:
     from autograph_cli.torch._missing import sentence
 
-    name = f"{SERVED}.{inner}"
-    above = sys.modules.get(f"{ENGINE}.{inner}".rpartition(".")[0])
+    above = sys.modules.get(ours.rpartition(".")[0])
     other = sentence(name, () if above is None else vars(above))
     return ModuleNotFoundError(f"{name} is not available in autograph's engine yet{other}", name=name)
 
 
 def _take_modules() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name.partition(".")[0] in (SERVED, *REFUSED)]
+    names = [name for name in sys.modules if name.partition(".")[0] in (*SERVED, *REFUSED)]
     return {name: sys.modules.pop(name) for name in names}
 
 

@@ -39,12 +39,13 @@ class About:
 
 
 class Running:
-    """A call that is going on, with what it was given."""
+    """A call that is going on, with what it was given; it gets a row when that is needed."""
 
-    __slots__ = ("given", "passes", "row")
+    __slots__ = ("above", "given", "module", "passes", "row")
 
-    def __init__(self, row: CallRow, passes: int, given: tuple[Any, ...]) -> None:
-        self.row, self.passes, self.given = row, passes, given
+    def __init__(self, module: Any, above: Running | None, passes: int, given: tuple[Any, ...]) -> None:
+        self.module, self.above, self.passes, self.given = module, above, passes, given
+        self.row: CallRow | None = None
 
     def was_given(self, tensor: Tensor) -> bool:
         """Whether the tensor, or what it is a view of, was among the arguments."""
@@ -63,22 +64,32 @@ class Modules:
         self.limit = MANY
         self.serial = 0
 
-    def enter(self, module: Any, above: list[Running], given: tuple[Any, ...], passes: int) -> Running:
-        """The call of a module that begins, within those `above`."""
-        outer = above[-1].row if above else None
-        key = id(module), 0 if outer is None else id(outer.about.ref())
-        about = self.known.get(key)
-        if about is None or about.ref() is not module:
-            about = self.known[key] = About(module, self._path(module, above))
-            self._learn(module, about)
-        self.serial += 1
-        return Running(CallRow(about, outer, self.serial), passes, given)
+    def knows(self, module: Any, above: Running | None) -> bool:
+        """Whether the module was met in these surroundings, so that its row can be made later."""
+        about = self.known.get((id(module), 0 if above is None else id(above.module)))
+        return about is not None and about.ref() is module
+
+    def row_of(self, call: Running) -> CallRow:
+        """The row of a call, within those that it runs in."""
+        if call.row is None:
+            module, above = call.module, call.above
+            outer = None if above is None else self.row_of(above)
+            key = id(module), 0 if above is None else id(above.module)
+            about = self.known.get(key)
+            if about is None or about.ref() is not module:
+                about = self.known[key] = About(module, self._path(module, outer))
+                self._learn(module, about)
+            self.serial += 1
+            call.row = CallRow(about, outer, self.serial)
+        return call.row
 
     def leave(self, running: Running) -> None:
         """The call is over; what has parameters that wait for their first input has them now."""
-        about = running.row.about
-        module = about.ref()
-        if not about.parameters and module is not None:
+        running.given = ()
+        if running.row is None:
+            return
+        about, module = running.row.about, running.module
+        if not about.parameters:
             own = {id(x): x for _, inner in _parts(module) for x in getattr(inner, "_parameters", {}).values()}
             about.parameters = sum(map(_size, own.values()))
 
@@ -101,12 +112,12 @@ class Modules:
             self.owners = {key: it for key, it in self.owners.items() if it[0]() is not None}
             self.limit = max(MANY, 2 * (len(self.known) + len(self.owners)))
 
-    def _path(self, module: Any, above: list[Running]) -> str:
-        for running in reversed(above):
-            about = running.row.about
-            path = self._within(about, module)
+    def _path(self, module: Any, outer: CallRow | None) -> str:
+        while outer is not None:
+            path = self._within(outer.about, module)
             if path:
-                return f"{about.path}.{path}"
+                return f"{outer.about.path}.{path}"
+            outer = outer.parent
         return _variable(module) or type(module).__name__
 
     def _within(self, about: About, module: Any) -> str:

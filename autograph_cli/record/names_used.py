@@ -45,7 +45,7 @@ class Module:
 
     @property
     def uses_torch(self) -> bool:
-        return any(name.partition(".")[0] in (SERVED, *REFUSED) for name in self.imported)
+        return any(name.partition(".")[0] in (*SERVED, *REFUSED) for name in self.imported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class _Reader(ast.NodeVisitor):
                     self.module.asked_of_any.add(found.chain.rest[-1])
             elif found.kind in keep:
                 keep[found.kind].add(name)
-            elif name.partition(".")[0] in (SERVED, *REFUSED):
+            elif name.partition(".")[0] in (*SERVED, *REFUSED):
                 self.module.uses.append(Use(name, found.line, found.optional))
         return self.module
 
@@ -160,7 +160,7 @@ class _Reader(ast.NodeVisitor):
             self.module.imported += accumulate(name.split("."), "{}.{}".format)
         else:
             self.module.imported.append(name)
-        if name.partition(".")[0] in (SERVED, *REFUSED):
+        if name.partition(".")[0] in (*SERVED, *REFUSED):
             self.module.uses.append(Use(name, node.lineno, self.optional))
 
     def visit_Assign(self, node: ast.Assign) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.graph import Graph, Step, Trace
+from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.measures import Beside, Found, Measures
+from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.rehearsal import Rehearsal, renamed
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
-from autograph_cli.record.steps import Selection
+from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.state import BackwardCall, S
@@ -31,7 +34,8 @@ class _Pending:
     span: Span
     derived: str | None = None
     """None: nobody tried, for the step was not named by number."""
-    double: Graph | None = None
+    double: Callable[[], Graph] | None = None
+    memory: Memory | None = None
 
 
 class _Patience:
@@ -59,7 +63,8 @@ class Recorder:
     """Records what runs between `start` and `finish`.
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
-    custom Functions are in the graph, whose backward then runs once more than the script asked for.
+    custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
+    is recorded beside the graph (`measures.KINDS`).
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -71,24 +76,30 @@ class Recorder:
     ['y']
     """
 
-    def __init__(self, steps: str = "first,last", script: str = "", *, derive: bool = False) -> None:
+    def __init__(
+        self, steps: str = "first,last", script: str = "", *, derive: bool = False, record: Collection[str] = ()
+    ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
+        self.enters, self.leaves = self.tape.enters, self.tape.leaves
+        self.measures = Measures(record) if record else None
         self.kept: list[Step] = []
         self.total = 0
         self.first = 0
         """The rows after this number belong to the step that is going on."""
+        self.watcher: Callable[[Progress], None] | None = None
+        """Told of each step when it has ended."""
         self._pending: _Pending | None = None
         self._variables: list[tuple[str, Output]] = []
-        self._derived: tuple[Graph | None, str | None] = None, ""
+        self._derived: tuple[Callable[[], Graph] | None, str | None] = None, ""
+        self._optimizers: list[weakref.ref[Any]] = []
+        self._memory: Memory | None = None
         self._settled: names.Settled = set()
         self._rehearsal: Rehearsal | None = None
-        self._call: BackwardCall | None = None
-        """The backward call that runs within a rehearsal."""
         self._patience = _Patience()
         self._older: tuple[Any, Any] = None, None
         """The last nodes of the two steps before: while they live on, every step is written down."""
@@ -99,13 +110,19 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         S.observer = self
+        if self.measures is not None:
+            self.measures.start()
+            self.created = Beside(self.tape, self.measures).created
 
     def finish(self, scope: Mapping[str, Any]) -> Trace:
         """Stop, and return what was recorded; `scope` are the script's variables, which name what is left."""
         self._write_down()
         if S.observer is self:
             S.observer = None
+        if self.measures is not None:
+            self.measures.finish()
         self._variables = names.scan(self.tape, [scope])
+        self._optimizers = optimizers_in([scope]) or self._optimizers
         if self._going_on() and self._wanted():
             self._derived = self._derive([(name, x) for name, x in scope.items() if isinstance(x, Tensor)])
         return self.trace()
@@ -118,8 +135,9 @@ class Recorder:
             total += 1
             if self._wanted():
                 collect(self.tape, (self.first, self.tape.count))
-                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables))
-                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0])))
+                span = Span(self.first, self.tape.count, self.tape.passes, self._made(self._variables), self._found())
+                memory = memory_of(self.tape.parameters.values(), self._optimizers)
+                steps.append(self._step(_Pending(self.total, span, self._derived[1], self._derived[0], memory)))
         elif self._pending is not None:
             steps.append(self._step(self._pending))
         return Trace(self.script, tuple(steps), total)
@@ -145,8 +163,7 @@ class Recorder:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         if self._rehearsal is not None:
-            if self._call is None and self._rehearsal.begins(call):
-                self._call = call
+            if self._rehearsal.begins(call):
                 return
             self._write_down()
         self._begin(call)
@@ -159,7 +176,11 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
+                if self.selection.keeps(self.total) or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                    self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
+        if self.measures is not None:
+            self.measures.begins(self.tape, call)
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
@@ -168,55 +189,55 @@ class Recorder:
                 self._repeated()
                 return
             self._write_down()
+        if self.measures is not None:
+            self.measures.ends(call)
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
             first = self.first
+            self._memory = memory_of(self.tape.parameters.values(), self._optimizers) if self._wanted() else None
             rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
-                self._rehearsal, self.created = rehearsal, self._expect
+                rehearsal.surprised = self._surprised
+                self._rehearsal, self.created, self.enters = rehearsal, rehearsal.created, rehearsal.enters
 
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run."""
-        self.tape.enters(module, given)
-
-    def leaves(self, module: Any) -> None:
-        """A module has run."""
-        self.tape.leaves(module)
+    def _found(self) -> Found | None:
+        return None if self.measures is None else self.measures.found
 
     # -- steps that go as the one before
 
     def _may_rehearse(self) -> bool:
+        if self.measures is not None:
+            return False
         keeps = self.selection.keeps
         newest = self.tape.rows[next(reversed(self.tape.rows))].ref
         older, self._older = self._older[0], (self._older[1], newest)
         return older is not None and older() is None and not (keeps(self.total) or keeps(self.total + 1)) and self._patience.tries()
 
-    def _expect(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made, and it should be the expected one."""
-        if self._rehearsal is not None and self._call is None and self._rehearsal.matches(node, inputs):
-            return
+    def _surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made that is not the expected one."""
         self._write_down()
         self.tape.created(node, inputs, outputs)
 
     def _repeated(self) -> None:
         """A step went to its end as the one before."""
         assert self._pending is not None
-        self._call = None
         self._pending.number = self.total
         self.total += 1
         self._patience.succeeded()
+        if self.watcher is not None and self._rehearsal is not None:
+            self.watcher(Progress(self.total, len(self._rehearsal.rows), len(self.kept)))
         if self.selection.keeps(self.total):
             self._write_down()
 
     def _write_down(self) -> None:
         """End the rehearsal, if there is one, and make rows for what was seen."""
-        rehearsal, call = self._rehearsal, self._call
+        rehearsal = self._rehearsal
         if rehearsal is None:
             return
-        self._rehearsal = self._call = None
-        self.created = self.tape.created
+        self._rehearsal, call = None, rehearsal.call
+        self.created, self.enters = self.tape.created, self.tape.enters
         self._patience.failed()
         keys = rehearsal.rename()
         assert self._pending is not None
@@ -242,16 +263,19 @@ class Recorder:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
         tape.forget(self.first)
+        measured = None if self.measures is None else self.measures.close()
         if self._wanted():
             known = {output for _, output in roots}
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
-            span = Span(self.first, tape.count, tape.passes, [*roots, *others])
-            pending = _Pending(self.total, span, self._derived[1], self._derived[0])
+            span = Span(self.first, tape.count, tape.passes, [*roots, *others], measured)
+            pending = _Pending(self.total, span, self._derived[1], self._derived[0], self._memory)
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(pending))
             else:
                 self._pending, tape.pinned = pending, (self.first, tape.count)
         self.total += 1
+        if self.watcher is not None:
+            self.watcher(Progress(self.total, tape.count - self.first, len(self.kept)))
         self.first = tape.count
         tape.passes = []
         self._variables, self._derived = [], (None, "")
@@ -259,7 +283,8 @@ class Recorder:
     def _step(self, step: _Pending) -> Step:
         graph = build(self.tape, self.sources, step.span)
         own = any(node.order and node.kind == "operation" for node in graph)
-        return Step(step.number, graph, ("" if own else NOT_CHOSEN) if step.derived is None else step.derived, step.double)
+        derived = ("" if own else NOT_CHOSEN) if step.derived is None else step.derived
+        return Step(step.number, graph, derived, step.double and step.double(), step.memory)
 
     # -- roots and names
 
@@ -286,8 +311,8 @@ class Recorder:
 
     # -- derivatives
 
-    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Graph | None, str | None]:
-        """A derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+    def _derive(self, roots: Sequence[tuple[str, Tensor]]) -> tuple[Callable[[], Graph] | None, str | None]:
+        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one of few."""
         if not self.selection.names(self.total) and self.total:
             return None, None
         rows = [row for _, row in self.tape.since(self.first)]
@@ -303,7 +328,8 @@ class Recorder:
             return None, ""
         found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
         starts = [(name, output) for output, (name, _) in chosen.items()]
-        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found])
-        return derive(self.tape, self.sources, span, list(chosen.values()), custom=self.custom)
+        span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found], self._found())
+        roots = list(chosen.values())
+        return derive(self.tape, self.sources, span, roots, custom=self.custom, measures=self.measures)
 
 

@@ -7,12 +7,15 @@ too. At the first event that differs, rows are made up for what was seen, and re
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
-from autograph_cli.record.modules import CallRow
-from autograph_cli.record.saved import is_plain, plain_values
+from autograph_cli.record.modules import CallRow, Running
+from autograph_cli.record.saved import is_plain, plain_places
+from autograph_cli.record.sites import RUNNER, USER, kind_of
 from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
@@ -24,17 +27,60 @@ Edge = tuple[int | None, Any, int]
 """Where an edge is expected to lead: to the event of this number, or else to this leaf (a weak reference); the output number."""
 
 
-class _Expected:
+class _Line:
+    """A place in the user's code, and how it is quickly seen that it is running."""
+
+    __slots__ = ("below", "depth", "offset", "user")
+
+    def __init__(self, user: CodeType | None, offset: int) -> None:
+        self.user, self.offset = user, offset
+        self.depth: int = sys.maxsize
+        """How deep the last of the engine's frames is, which the user's line called; not known yet."""
+        self.below: CodeType | None = None
+        """The code of that frame."""
+
+    def is_here(self) -> bool:
+        """Whether this is the user's line that is running."""
+        # What the engine does at this depth, called from this line, it did for nobody else: no need to ask each frame.
+        try:
+            below = _frame(self.depth)
+        except (ValueError, OverflowError):
+            return self._search()
+        if below.f_code is self.below:
+            frame = below.f_back
+            if frame is not None and frame.f_code is self.user and frame.f_lasti == self.offset:
+                return True
+        return self._search()
+
+    def _search(self) -> bool:
+        frame: FrameType | None = sys._getframe(1)
+        depth = 0
+        below: CodeType | None = None
+        while frame is not None and kind_of(frame.f_code.co_filename) not in (USER, RUNNER):
+            below, depth, frame = frame.f_code, depth + 1, frame.f_back
+        if frame is None or kind_of(frame.f_code.co_filename) == RUNNER:
+            return self.user is None
+        if frame.f_code is not self.user or frame.f_lasti != self.offset:
+            return False
+        self.depth, self.below = depth - 1, below
+        return True
+
+
+class _Expected(NamedTuple):
     """One event of the step before."""
 
-    __slots__ = ("cls", "edges", "inputs", "like", "module", "site", "values")
+    cls: type[Node] | None
+    like: Any
+    edges: list[Edge | None]
+    values: list[tuple[int, Any]]
+    """What the node keeps beside tensors, by its place."""
+    inputs: list[int]
+    module: CallRow | None
+    is_here: Callable[[], bool]
+    """Whether the user's line that is running is the one of this event."""
 
-    def __init__(self, row: Row, edges: list[Edge | None], values: list[Any]) -> None:
-        self.cls, self.like, self.site = row.cls, row.like, (row.code, row.offset)
-        self.edges, self.module = edges, row.module
-        # Of a change in place, the tape keeps no inputs but those with a gradient.
-        self.inputs = [] if row.op else [key_of(output) for output in row.args if key_of(output) < 0]
-        self.values = values
+
+_frame, _ref = sys._getframe, weakref.ref
 
 
 class Rehearsal:
@@ -48,10 +94,15 @@ class Rehearsal:
         self.roots = [(places[key_of(output)], number_of(output)) for output in entry.roots]
         self.ran = len(entry.ran)
         self.kind = call.kind
+        self.line = _Line(*(entry.site or (None, 0)))
+        self.call: BackwardCall | None = None
+        """The backward call that runs within the rehearsal."""
+        self.surprised: Callable[[Node, tuple[Any, ...], tuple[Tensor, ...]], None] = tape.created
+        """What is to be done with a node that is not the expected one."""
         self.seen: list[weakref.ref[Node]] = []
         self.numbers: list[int] = []
         """The sequence numbers of the nodes that were seen."""
-        self.calls: dict[CallRow | None, CallRow | None] = {None: None}
+        self.calls: dict[CallRow | None, Running | None] = {None: None}
         """By the module call of the step before: the one in its place."""
         self.inputs: dict[int, tuple[weakref.ref[Tensor], Any]] = {}
         """By the key of an input of the step before: the tensor in its place, and its type."""
@@ -80,53 +131,64 @@ class Rehearsal:
                 continue
             key = key_of(output)
             edges.append((places.get(key), None if key in places else self.tape.rows[key].ref, number_of(output)))
-        kept = self.tape.saved.get(row.number, ())
-        return _Expected(row, edges, [value for _, dtype, value, _, _ in kept if dtype is None])
+        # Of a change in place, the tape keeps no inputs but those with a gradient.
+        inputs = [] if row.op else [key_of(output) for output in row.args if key_of(output) < 0]
+        values = plain_places(row.cls, self.tape.saved.get(row.number, ()))
+        return _Expected(row.cls, row.like, edges, values, inputs, row.module, _Line(row.code, row.offset).is_here)
 
     # -- while it goes as expected
 
-    def matches(self, node: Node, inputs: Iterable[Any]) -> bool:
-        """Whether this is the next event that is expected."""
+    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made: if it is the expected one, that is all. Of every operation's time this takes some: no call too many."""
         numbers = self.numbers
         place = len(numbers)
-        if place == len(self.events):
-            return False
-        expected = self.events[place]
-        if node.__class__ is not expected.cls or node._like != expected.like or len(node._edges) != len(expected.edges):
-            return False
-        for edge, wanted in zip(node._edges, expected.edges, strict=True):
-            if wanted is None or edge is None:
-                if not (wanted is None and edge is None):
-                    return False
+        if self.call is not None or place == len(self.events):
+            return self.surprised(node, inputs, outputs)
+        cls, like, wanted, values, wanted_inputs, module, is_here = self.events[place]
+        edges = node._edges
+        if node.__class__ is not cls or node._like != like or len(edges) != len(wanted):
+            return self.surprised(node, inputs, outputs)
+        for edge, expected in zip(edges, wanted):  # noqa: B905  a keyword costs time
+            if edge is None or expected is None:
+                if edge is not expected:  # type: ignore[comparison-overlap]
+                    return self.surprised(node, inputs, outputs)
                 continue
-            before, leaf, number = wanted
-            target: Any = edge[0]
-            if edge[1] != number:
-                return False
-            if before is not None:
-                if target._seq != numbers[before]:
-                    return False
-            elif target.__class__ is not AccumulateGrad or target.variable is not leaf():
-                return False
-        if expected.values and expected.values != plain_values(node):
-            return False
-        if expected.inputs and not self._takes(expected.inputs, inputs):
-            return False
-        if self.tape.site([]) != expected.site or not self._runs_in(expected.module):
-            return False
-        self.seen.append(weakref.ref(node))
+            before, leaf, number = expected
+            target: Any
+            target, nr = edge
+            if nr != number or not (
+                target._seq == numbers[before] if before is not None
+                else target.__class__ is AccumulateGrad and target.variable is leaf()
+            ):  # fmt: skip
+                return self.surprised(node, inputs, outputs)
+        for index, value in values:
+            if node._saved[index] != value:
+                return self.surprised(node, inputs, outputs)
+        if (wanted_inputs and not self._takes(wanted_inputs, inputs)) or not is_here() or not self._runs_in(module):
+            return self.surprised(node, inputs, outputs)
+        self.seen.append(_ref(node))
         numbers.append(node._seq)
-        return True
+        return None
+
+    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run; its row is made only if the rehearsal ends before the step."""
+        tape = self.tape
+        call = tape.open_call(module, given, self.call is not None)
+        if not tape.modules.knows(module, call.above):
+            tape.modules.row_of(call)
 
     def _runs_in(self, wanted: CallRow | None) -> bool:
         """Whether the module that runs has the place of this one."""
-        call = self.tape.module_call()
-        while wanted not in self.calls:
-            if wanted is None or call is None or wanted.about is not call.about:
+        call = self.tape.running_call()
+        calls = self.calls
+        if wanted in calls:
+            return calls[wanted] is call
+        while wanted not in calls:
+            if wanted is None or call is None or wanted.about.ref() is not call.module:
                 return False
-            self.calls[wanted] = call
-            wanted, call = wanted.parent, call.parent
-        return self.calls[wanted] is call
+            calls[wanted] = call
+            wanted, call = wanted.parent, call.above
+        return calls[wanted] is call
 
     def _takes(self, wanted: list[int], inputs: Iterable[Any]) -> bool:
         """Whether the tensors without a gradient among `inputs` are those that are wanted."""
@@ -154,21 +216,25 @@ class Rehearsal:
         return True
 
     def begins(self, call: BackwardCall) -> bool:
-        """Whether this is the backward call that is expected."""
-        if len(self.seen) < len(self.events) or call.kind != self.kind or call.keeps_graph or call.create_graph:
+        """Whether this is the backward call that is expected; if so, it runs within the rehearsal."""
+        if self.call is not None or len(self.seen) < len(self.events) or call.kind != self.kind:
             return False
-        if call.inputs is not None or len(call.roots) != len(self.roots) or self.tape.site([]) != self.entry.site:
+        if call.keeps_graph or call.create_graph or call.inputs is not None or len(call.roots) != len(self.roots):
             return False
-        edges = [root._edge if isinstance(root, Tensor) else None for root in call.roots]
-        return all(
-            edge.__class__ is tuple and (edge[0]._seq, edge[1]) == (self.numbers[place], number)
-            for edge, (place, number) in zip(edges, self.roots, strict=True)
-        )
+        for root, (place, number) in zip(call.roots, self.roots, strict=True):
+            edge: Any = root._edge if isinstance(root, Tensor) else None
+            if edge.__class__ is not tuple or edge[0]._seq != self.numbers[place] or edge[1] != number:
+                return False
+        if not self.line.is_here():
+            return False
+        self.call = call
+        return True
 
     def ends(self, call: BackwardCall) -> bool:
         """Whether the call ran what it did in the step before; if so, a new step begins."""
         if len(call.ran) != self.ran or self.older() is not None:
             return False
+        self.call = None
         self.older = self.finished[0][-1] if self.finished is not None else _nothing
         self.finished = self.seen, self.numbers, self.inputs
         self.seen, self.numbers, self.inputs, self.calls = [], [], {}, {None: None}
@@ -217,7 +283,7 @@ class Rehearsal:
                         known[tape.count, number] = list(known[row.number, number])
             tape.rows[keys[old]] = row._replace(
                 number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys),
-                module=self.calls.get(row.module),
+                module=None if (call := self.calls.get(row.module)) is None else tape.modules.row_of(call),
             )  # fmt: skip
 
     def _hold(self, ref: weakref.ref[Tensor], key: int) -> None:
@@ -237,7 +303,7 @@ def _is_plain_row(row: Row, rows: dict[int, Row], tape: Tape) -> bool:
     return (
         row.is_operation and row.made_by is None and row.cls is not CopySlices and all(known)
         and all(key_of(output) in rows or key_of(output) < 0 or _is_leaf(tape, key_of(output)) for output in row.args)
-        and all(is_plain(value) for _, dtype, value, _, _ in tape.saved.get(row.number, ()) if dtype is None)
+        and all(is_plain(value) for _, dtype, value, *_ in tape.saved.get(row.number, ()) if dtype is None)
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -113,15 +113,19 @@ def run(
 
 
 def record(
-    target: Target, steps: str = "first,last", *, recorder: RecorderLike | None = None, until_exit: bool = False
-) -> tuple[Result, Trace]:
-    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
+    target: Target, steps: str = "first,last", *, recorder: RecorderLike | None = None, until_exit: bool = False,
+    record: Collection[str] = (),
+) -> tuple[Result, Trace]:  # fmt: skip
+    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one.
+
+    `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`.
+    """
     from autograph_cli.torch._core.state import kept
 
     if recorder is None:
         from autograph_cli.record.recorder import Recorder
 
-        recorder = Recorder(steps=steps, script=target.label)
+        recorder = Recorder(steps=steps, script=target.label, record=record)
     traces: list[Trace] = []
     finish = recorder.finish
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograph_cli.record.imports import ENGINE, REFUSED, SERVED
+from autograph_cli.record.imports import REFUSED, SERVED, engine_name
 from autograph_cli.record.names_used import Module, read
 from autograph_cli.record.tensor_names import TENSOR_NAMES
 
-TENSOR = f"{SERVED}.Tensor"
+TENSOR = "torch.Tensor"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -70,7 +70,7 @@ def _neighbours(module: Module, file: str, folder: Path) -> Iterator[Module]:
     """The modules in the folder that this one imports."""
     above = os.path.dirname(file)
     for name in dict.fromkeys(module.imported):
-        if name.startswith("..") or name.partition(".")[0] == SERVED:
+        if name.startswith("..") or name.partition(".")[0] in SERVED:
             continue
         place = name.lstrip(".").replace(".", "/")
         for inner in (f"{place}.py", f"{place}/__init__.py"):
@@ -108,9 +108,9 @@ def _first_missing(name: str, imported: frozenset[str]) -> tuple[str, tuple[str,
     root, *parts = name.split(".")
     if root in REFUSED:
         return root, ()
-    if root != SERVED:
+    if root not in SERVED:
         return "", ()
-    path, place = SERVED, importlib.import_module(ENGINE)
+    path, place = root, importlib.import_module(SERVED[root])
     for part in parts:
         path = f"{path}.{part}"
         try:
@@ -128,7 +128,7 @@ def _first_missing(name: str, imported: frozenset[str]) -> tuple[str, tuple[str,
 
 def _submodule(path: str) -> Any:
     """The engine's module of this name, or nothing; what fails inside it is for the run to tell."""
-    name = ENGINE + path.removeprefix(SERVED)
+    name = engine_name(path)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -142,13 +142,13 @@ def _lacking_methods() -> frozenset[str]:
     """What PyTorch's tensors have and the engine's lack, less what other common objects have too."""
     import numpy as np
 
-    tensor = importlib.import_module(ENGINE).Tensor
+    tensor = importlib.import_module(SERVED["torch"]).Tensor
     others = {name for kind in (str, bytes, list, dict, set, np.ndarray) for name in dir(kind)}
     return frozenset(TENSOR_NAMES - set(dir(tensor)) - others)
 
 
 def _advice(name: str, known: tuple[str, ...]) -> str:
-    if not name.startswith(f"{SERVED}."):
+    if name.partition(".")[0] not in SERVED:
         return ""
     from autograph_cli.torch._missing import advice
 

@@ -61,3 +61,14 @@ def _range(part: str) -> tuple[int, int | None]:
 
 def _within(number: int, ranges: tuple[tuple[int, int | None], ...]) -> bool:
     return any(start <= number and (stop is None or number < stop) for start, stop in ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    steps: int
+    nodes: int
+    """Of the step that has just ended: operations, leaves and inputs that were new."""
+    kept: int
+    """Steps that are kept for good."""

@@ -19,8 +19,8 @@ from autograph_cli.torch._core.views import CopySlices
 
 Output = int | tuple[int, int]
 """An output of a row: the row's key where it is number 0, else (key, number)."""
-Kept = tuple[str, Any, Any, int, int]
-"""Something that a node keeps: a name, dtype, shape, storage and bytes; or a name, None and the value."""
+Kept = tuple[str, Any, Any, int, int, int]
+"""Something that a node keeps: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
 LIMIT = 10_000
 """So many rows may gather before those of dead nodes are swept away."""
 BATCH = 500
@@ -116,6 +116,12 @@ class Tape:
         """The variables of each output, by its row's number and its own, the first one first."""
         self.borrowed: dict[tuple[int, int], list[str]] = {}
         """The variables of what an input is a view of, likewise."""
+        self.custom: dict[int, tuple[tuple[int | None, ...], tuple[int | None, ...]]] = {}
+        """Of custom Functions, by the row's number: for each thing kept, the edge of the input or the output that it is."""
+        self.parameters: dict[int, weakref.ref[Tensor]] = {}
+        """The leaves that nodes of this step lead to, by their rows' numbers."""
+        self.lies: dict[int, int] = {}
+        """The storage, among those that nodes of this step keep, in which a leaf or an input lies, by its row's number."""
         self.saved: dict[int, tuple[Kept, ...]] = {}
         """What nodes keep for backward, by the row's number."""
         self.new_leaves = False
@@ -137,6 +143,7 @@ class Tape:
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
         other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
+        other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         other.modules = self.modules
         return other
@@ -229,8 +236,15 @@ class Tape:
 
     def enters(self, module: Any, given: tuple[Any, ...]) -> None:
         """A module is about to run."""
+        self.modules.row_of(self.open_call(module, given))
+
+    def open_call(self, module: Any, given: tuple[Any, ...], passes: int = 0) -> Running:
+        """A call of a module begins, within the one that runs, and within so many more passes than are written down."""
         running = self.running
-        running.modules.append(self.modules.enter(module, running.modules, given, len(running.passes)))
+        stack = running.modules
+        call = Running(module, stack[-1] if stack else None, len(running.passes) + passes, given)
+        stack.append(call)
+        return call
 
     def leaves(self, module: Any) -> None:
         """The module has run."""
@@ -238,18 +252,24 @@ class Tape:
         if stack:
             self.modules.leave(stack.pop())
 
-    def module_call(self) -> CallRow | None:
+    def running_call(self) -> Running | None:
         """The call of a module that is going on; none within a backward pass that began in it."""
         running = self.running
         stack = running.modules
-        return stack[-1].row if stack and stack[-1].passes == len(running.passes) else None
+        return stack[-1] if stack and stack[-1].passes == len(running.passes) else None
+
+    def module_call(self) -> CallRow | None:
+        """The row of that call."""
+        call = self.running_call()
+        return None if call is None else self.modules.row_of(call)
 
     def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
         owner = self.modules.owner(tensor)
         if owner:
             return None, owner
-        return next((call.row for call in reversed(self.running.modules) if not call.was_given(tensor)), None), ""
+        call = next((call for call in reversed(self.running.modules) if not call.was_given(tensor)), None)
+        return None if call is None else self.modules.row_of(call), ""
 
     def in_place(self, node: Node) -> str:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
@@ -432,6 +452,7 @@ class Tape:
     def _drop(self, numbers: set[int]) -> None:
         self.rows = {key: row for key, row in self.rows.items() if row[0] not in numbers}
         self.saved = {number: saved for number, saved in self.saved.items() if number not in numbers}
+        self.custom = {number: places for number, places in self.custom.items() if number not in numbers}
         self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
         self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
         self.windows = {

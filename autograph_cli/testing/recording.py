@@ -122,6 +122,8 @@ def value_lines(scope: Mapping[str, Any]) -> Iterator[str]:
 
 def value_text(x: Any) -> str:
     """The elements of a small tensor, else its mean, norm, least and greatest element."""
+    if x.is_meta:
+        return "none on the device meta"
     x = x.detach().flatten()
     if x.numel() > _FEW and x.is_floating_point():
         x = x.double()

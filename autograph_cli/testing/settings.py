@@ -19,6 +19,8 @@ else:
     import tomli as tomllib
 
 VIEWS = ("graph", "forward", "backward", "double-backward")
+COMMANDS = ("render", "show")
+"""Tables of their own, for the commands of these names."""
 _STEPS = re.compile(r"(first|last|all|\d+|\d*:\d*)(,(first|last|all|\d+|\d*:\d*))*")
 
 
@@ -49,18 +51,33 @@ class Settings:
 
 def load(start: Path | None = None) -> Settings:
     """The settings of the nearest pyproject.toml that has some, from this folder upwards; else the defaults."""
-    start = Path.cwd() if start is None else start.absolute()
+    found, path = _nearest(start)
+    return Settings((start or Path.cwd()).absolute()) if path is None else read(found, path.parent, str(path))
+
+
+def table(command: str, start: Path | None = None) -> tuple[dict[str, Any], Path | None]:
+    """What `[tool.autograph.<command>]` says, unchecked, and the file in which it stands."""
+    found, path = _nearest(start)
+    part = found.get(command, {}) if isinstance(found, dict) else {}
+    if not isinstance(part, dict):
+        raise SettingsError(f"{path}: tool.autograph.{command} is no table.")
+    return part, path
+
+
+def _nearest(start: Path | None) -> tuple[Any, Path | None]:
+    """The table `tool.autograph` of the nearest pyproject.toml that has it."""
+    start = (start or Path.cwd()).absolute()
     for folder in (start, *start.parents):
         path = folder / "pyproject.toml"
         if not path.is_file():
             continue
         try:
-            table = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("autograph")
+            found = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("autograph")
         except (OSError, ValueError) as error:
             raise SettingsError(f"Cannot read {path}: {error}.") from None
-        if table is not None:
-            return read(table, folder, str(path))
-    return Settings(start)
+        if found is not None:
+            return found, path
+    return {}, None
 
 
 def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
@@ -74,8 +91,11 @@ def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
     known = [entry.name for entry in fields(Settings) if entry.name != "folder"]
     found: dict[str, Any] = {}
     for key, value in table.items():
+        if key in COMMANDS:
+            continue
         if key not in known:
-            raise SettingsError(f"{name}: tool.autograph has no setting {key!r}; known ones: {', '.join(known)}.")
+            every = ", ".join((*known, *COMMANDS))
+            raise SettingsError(f"{name}: tool.autograph has no setting {key!r}; known ones: {every}.")
         try:
             found[key] = _READERS[key](value)
         except ValueError as error:

@@ -16,9 +16,11 @@ import warnings
 from typing import Any
 
 from . import _kernels, _missing
-from ._core import general
+from ._core import placement
+from ._kernels.meta_kernels import meta
 
-general.kernels_by_device["cpu"] = _kernels.cpu
+placement.kernels_by_device["cpu"] = _kernels.cpu
+placement.kernels_by_device["meta"] = meta
 # PyTorch computes inf and nan in silence. NumPy's warnings are silenced for the engine's own lines only.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
@@ -46,7 +48,7 @@ _OPERATIONS = (
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
     "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
-    "cdist",
+    "cdist", "placing",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -58,7 +60,9 @@ Size.__module__ = "torch"
 
 from . import (
     _C,
+    __config__,
     accelerator,
+    amp,
     autograd,
     backends,
     cuda,
@@ -76,16 +80,27 @@ from . import (
     utils,
     version,
 )
+from ._core.vmap import vmap
 from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
 from ._settings import (
     are_deterministic_algorithms_enabled,
+    compiled_with_cxx11_abi,
+    get_deterministic_debug_mode,
     get_float32_matmul_precision,
+    get_num_interop_threads,
     get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
     set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
     set_num_threads,
+    set_warn_always,
     use_deterministic_algorithms,
 )
+from .amp import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -95,9 +110,12 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .cuda import OutOfMemoryError
 from .serialization import load, save
-from .version import __version__
+from .torch_version import TorchVersion as _TorchVersion
+from .version import __version__ as _version
 
+__version__ = _TorchVersion(_version)
 layout = _layout.layout
 memory_format = _layout.memory_format
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -109,7 +127,10 @@ globals().update(_legacy.TYPED)
 globals().update(registry.functions)
 
 
-_AT_NEED = ("compiler", "distributions", "func", "hub", "jit", "mps", "onnx", "profiler", "testing", "utils", "xpu")
+_AT_NEED = (
+    "compiler", "cpu", "distributed", "distributions", "func", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler",
+    "testing", "torch_version", "types", "utils", "xpu",
+)  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-_ROOT = __package__ or ""
+_HOUSE = (__package__ or "").removesuffix("torch")
 
 _KINDS = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
@@ -40,12 +40,6 @@ INSTEAD = {
     "torch.Tensor.solve": "torch.linalg.solve",
     "torch.Tensor.storage": "torch.Tensor.untyped_storage",
     "torch.Tensor.symeig": "torch.linalg.eigh",
-    "torch.func.grad": "torch.autograd.grad",
-    "torch.func.hessian": "torch.autograd.functional.hessian",
-    "torch.func.jacfwd": "torch.autograd.functional.jacobian",
-    "torch.func.jacrev": "torch.autograd.functional.jacobian",
-    "torch.func.jvp": "torch.autograd.functional.jvp",
-    "torch.func.vjp": "torch.autograd.functional.vjp",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
     "torch.utils.benchmark": "timeit",
 }
@@ -90,7 +84,7 @@ def sentence(name: str, known: Iterable[str]) -> str:
 
 def public(module: str) -> str:
     """The name under which a script knows a module of the engine."""
-    return "torch" + module.removeprefix(_ROOT)
+    return module.removeprefix(_HOUSE)
 
 
 def error(module: str, name: str, known: Iterable[str]) -> AttributeError:

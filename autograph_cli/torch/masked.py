@@ -139,7 +139,7 @@ amin, argmin = _extreme("amin")
 def _counted(input: Tensor, dim: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """The sum of what the mask keeps, and how many elements that are."""
     if mask is None:
-        count = sum(torch["ones"](input._raw.shape, dtype=dtypes.int64), dim, keepdim=keepdim)
+        count = sum(torch["ones"](input._raw.shape, dtype=dtypes.int64, device=input.device), dim, keepdim=keepdim)
         return sum(input, dim, keepdim=keepdim, dtype=dtype), count
     inside = _spread_mask(input, mask)
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside), torch["sum"](inside, dim, keepdim)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
-
-from ._core.device import check
 
 
 def is_available() -> bool:
@@ -21,14 +20,18 @@ def manual_seed(seed: int) -> None:
     """Seeds the generator of the device, of which there is none."""
 
 
-def empty_cache() -> None:
-    """Frees memory that the device keeps for later, which is none."""
+def _needs_device(what: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"Cannot execute {what}() without MPS backend.")
+
+    return refuse
 
 
-def _needs_device(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises the error of a machine without the device."""
-    check("mps")
-    raise AssertionError("unreachable")
-
-
-synchronize = current_allocated_memory = driver_allocated_memory = get_rng_state = set_rng_state = Event = _needs_device
+seed = get_rng_state = set_rng_state = _needs_device("getDefaultGenerator")
+empty_cache = _needs_device("emptyCache")
+synchronize = _needs_device("deviceSynchronize")
+current_allocated_memory = _needs_device("getCurrentAllocatedMemory")
+driver_allocated_memory = _needs_device("getDriverAllocatedMemory")
+recommended_max_memory = _needs_device("getRecommendedMaxMemory")
+set_per_process_memory_fraction = _needs_device("setMemoryFraction")
+Event = _needs_device("acquireEvent")

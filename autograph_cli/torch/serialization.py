@@ -7,18 +7,17 @@ import io
 import os
 import pickle
 import pickletools
-import stat
 import sys
-import tempfile
-from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
 from ._core.device import device
 from ._core.dtypes import dtype
+from ._core.placement import without_memory
 from ._ops.conversion import UntypedStorage
 from ._saving.archive import Reader, Writer
+from ._saving.files import whole_or_nothing
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
@@ -59,7 +58,7 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = D
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with _whole_or_nothing(path) as file:
+        with whole_or_nothing(path) as file:
             _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()
@@ -83,37 +82,6 @@ def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bo
         archive.write(f"data/{number}", data)
     archive.write("version", b"3\n")
     archive.close()
-
-
-@contextlib.contextmanager
-def _whole_or_nothing(path: Any) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place when everything is written."""
-    goal = os.path.realpath(os.fsdecode(path))
-    if os.path.exists(goal) and not stat.S_ISREG(os.stat(goal).st_mode):
-        with open(goal, "wb") as file:
-            yield file
-        return
-    number, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(goal)}.", dir=os.path.dirname(goal))
-    try:
-        with open(number, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(number)
-        os.chmod(temporary, _mode(goal))
-        os.replace(temporary, goal)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
-def _mode(goal: str) -> int:
-    """The permissions of the file that is there, or those of a new one."""
-    if os.path.exists(goal):
-        return stat.S_IMODE(os.stat(goal).st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 # ---------------------------------------------------------------- loading
@@ -185,16 +153,15 @@ class _Storages:
             data = self._reader.array(name) if self._path is None else self._reader.mapped(name, self._path)
             if self._swap and of is not None and of.itemsize > 1:
                 data = _swapped(data, of)
-            self._place(data, location)
-            self._loaded[key] = Storage(data, of)
+            self._loaded[key] = Storage(self._placed(data, location), of)
         return self._loaded[key] if self._loaded[key].dtype is of else Storage(self._loaded[key].bytes, of)
 
-    def _place(self, data: Any, location: str) -> None:
-        """RuntimeError where a storage would be on a device that is not there."""
+    def _placed(self, data: Any, location: str) -> Any:
+        """The storage where it is wanted; RuntimeError where that is a device that is not there."""
         where = self._map_location
         if callable(where) and not isinstance(where, (str, device)):
             if where(UntypedStorage(data), location) is not None:
-                return
+                return data
         elif isinstance(where, dict):
             location = str(where.get(location, location))
         elif where is not None:
@@ -206,8 +173,11 @@ class _Storages:
                 "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
                 "the CPU."
             )
+        if kind == "meta":
+            return without_memory(data)
         if kind != "cpu":
             raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+        return data
 
 
 def _swapped(data: Any, of: dtype) -> Any:

@@ -50,7 +50,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     >>> from autograph_cli import torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     """
-    rules = _Rules(rtol, atol, equal_nan, {"dtype": check_dtype, "stride()": check_stride})
+    rules = _Rules(rtol, atol, equal_nan, {"dtype": check_dtype, "stride()": check_stride, "device": check_device})
     try:
         _compare(actual, expected, rules, ())
     except AssertionError as error:
@@ -130,12 +130,15 @@ def _scalars(actual: Any, expected: Any, tolerances: tuple[Any, Any], equal_nan:
 
 def _tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str:
     facts = {
-        "shape": (actual.shape, expected.shape), "dtype": (actual.dtype, expected.dtype),
+        "shape": (actual.shape, expected.shape), "device": (actual.device, expected.device),
+        "dtype": (actual.dtype, expected.dtype),
         "stride()": (actual.stride(), expected.stride()),  # type: ignore[attr-defined]
     }  # fmt: skip
     for name, (a, b) in facts.items():
         if a != b and rules.checks.get(name, True):
             return f"The values for attribute '{name}' do not match: {a} != {b}."
+    if actual.is_meta or expected.is_meta:
+        return ""
     if not actual.ndim:
         dtypes = (actual.dtype.name, expected.dtype.name)
         return _scalars(actual._raw.item(), expected._raw.item(), rules.tolerances(*dtypes), rules.equal_nan)

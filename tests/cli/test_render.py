@@ -60,7 +60,8 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
     assert drawn == [
         {"step": 0, "view": "double-backward", "format": "svg", "roots": ("y",), "order": 3, "engine": "dot",
-         "part": Slice(), "max_nodes": 200, "roll": None, "tags": True, "depth": None, "title": "expr.py"}
+         "part": Slice(), "max_nodes": 200, "roll": None, "tags": True, "depth": None, "title": "expr.py",
+         "shown": ("shapes", "names"), "inside": None}
     ]  # fmt: skip
 
 

@@ -63,3 +63,18 @@ def test_arrows_lead_between_boxes_that_are_drawn(traces: dict[str, Trace]) -> N
     assert all(arrow.tail in drawn and arrow.head in drawn for arrow in scene.arrows)
     assert len(drawn) < len(build(graph, "", data=False).boxes)
     assert {box.band for box in scene.boxes} == {band.number for band in scene.bands}
+
+
+def test_a_chain_of_closed_modules_is_folded_too() -> None:
+    boxes = tuple(Box(f"m{i}", "module", f"{i}: Linear", lines=("[3] → [3]",)) for i in range(4))
+    scene = fold(Scene("", boxes, tuple(Arrow(f"m{i}", f"m{i + 1}") for i in range(3))), 1)
+    assert [(box.style, box.title, box.below) for box in scene.boxes] == [
+        ("module", "0: Linear → … → 3: Linear", ("4 modules",))
+    ]
+    assert scene.notes == ("folded: 4 modules in 1 box",)
+
+
+def test_what_stands_in_two_frames_is_not_folded_together() -> None:
+    boxes = tuple(Box(f"n{i}", "operation", "mul", frame=f"m{i // 2}") for i in range(4))
+    scene = fold(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(3))), 1)
+    assert [(box.frame, box.subtitle) for box in scene.boxes] == [("m0", "2 operations"), ("m1", "2 operations")]

@@ -15,7 +15,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.html import execution_order
-from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, reachable
+from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType, Trace, backward, reachable
 from autograph_cli.record.runner import Target, record
 
 ROOT = Path(__file__).parents[2]
@@ -171,3 +171,15 @@ def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) ->
     opened.click("text=onerror")
     assert opened.text_content("#name") == ODD[1]
     assert said == []
+
+
+def test_what_ran_inside_of_a_node_is_told_beside_it() -> None:
+    one = TensorType("float32", (3,))
+    given = Node(0, "input", "Input", "", (Output(one, ("grad",)),))
+    inner = Graph((given, Node(1, "operation", "neg", "neg", (Output(one),), args=(Edge(0),))), (Root("grad_self", 1),))
+    leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(one, ("x",)),))
+    neg = Node(1, "operation", "NegBackward0", "neg", (Output(one),), (Edge(0),), measured=Measured(inside=inner))
+    page = render(Graph((leaf, neg), (Root("y", 1),)), "backward", "html").decode()
+    assert data_of(page)["boxes"]["n1"]["text"].endswith(
+        "inside of its backward\n  input grad: float32[3]\n  %1: float32[3] = neg(grad)\nroots\n  grad_self = %1"
+    )

@@ -28,7 +28,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(imports, "ENGINE", "fake_engine")
+    monkeypatch.setitem(imports.SERVED, "torch", "fake_engine")
     for name in [name for name in sys.modules if name.partition(".")[0] == "fake_engine"]:
         monkeypatch.delitem(sys.modules, name)
     return "fake_engine"
@@ -79,10 +79,10 @@ def test_missing_module_is_named(engine: str, statement: str, missing: str) -> N
     assert caught.value.name == missing
 
 
-@pytest.mark.parametrize("name", ["torchvision", "torchaudio", "torchvision.transforms"])
+@pytest.mark.parametrize("name", ["torchtext", "torchaudio", "torchaudio.transforms"])
 def test_packages_built_on_pytorch_are_refused_even_where_installed(engine: str, tmp_path: Path, name: str) -> None:
-    (tmp_path / "torchvision").mkdir()
-    (tmp_path / "torchvision" / "__init__.py").write_text("raise SystemExit('the real one was imported')")
+    (tmp_path / "torchaudio").mkdir()
+    (tmp_path / "torchaudio" / "__init__.py").write_text("raise SystemExit('the real one was imported')")
     with serve(), pytest.raises(ImportError, match="is built on PyTorch itself"):
         importlib.import_module(name)
 

@@ -25,7 +25,7 @@ MISSING = {
     "an annotation": ("import torch\ndef f(x: torch.Frob): ...", "2 torch.Frob"),
     "a name in a string": ("import torch\ngetattr(torch, 'frob')", "2 torch.frob"),
     "a part of what is set": ("import torch\ntorch.backends.frob.flag = True", "2 torch.backends.frob"),
-    "a package built on PyTorch": ("import torchvision.models as m\nm.resnet18()", "1 torchvision"),
+    "a package built on PyTorch": ("import torchaudio.models as m\nm.resnet18()", "1 torchaudio"),
     "the way out of a failed import": ("import torch\ntry: import a\nexcept ImportError: torch.frob", "3 torch.frob"),
     "a try that forgives other things": ("import torch\ntry: torch.frob\nexcept ValueError: 0", "2 torch.frob"),
     "a method of something": ("import torch\nx.to_mkldnn()", "2 .to_mkldnn?"),

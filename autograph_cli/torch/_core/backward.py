@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, general, hooking
+from . import dtypes, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, shape_dtype
+from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
 from .operation import operations
+from .placement import filled, kernels, like_is_meta
+from .reverse import GradCall, backward_parts, in_front
 from .size import Size
 from .state import BackwardCall, L, S
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
+from .transforms import BatchLevel, batched, running
 
 _by_sequence = attrgetter("_seq")
 
@@ -52,6 +55,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     grads = _root_gradients(roots, _gradients(grad_tensors, len(roots)), "grad_tensors")
     keep = create_graph if retain_graph is None else retain_graph
+    if L.levels:
+        roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
 
@@ -79,14 +84,14 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         return _grad_batched(roots, targets, _gradients(grad_outputs, len(roots)), retain_graph, create_graph, allow_unused, materialize_grads)
     keep = create_graph if retain_graph is None else retain_graph
     grads = _root_gradients(roots, _gradients(grad_outputs, len(roots)), "grad_outputs")
-    found = run(BackwardCall("grad", roots, targets, keep, create_graph), grads)
+    found = GradCall(roots, targets, grads, keep, create_graph).run()
     for i, (g, target) in enumerate(zip(found, targets, strict=True)):
         if g is not None:
             continue
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(np.zeros(target._raw.shape, target._raw.dtype)[()])
+            found[i] = make(filled(like_of(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
@@ -95,19 +100,23 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     return tuple(found)
 
 
+def gradients(call: GradCall) -> list[Tensor | None]:
+    """The gradients of a `GradCall` of which only cotangents are wrapped; None for targets that are not reached."""
+    return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
+
+
 def _grad_batched(roots: list[Any], targets: list[Any], grads: list[Any], retain_graph: bool | None, create_graph: bool,
                   allow_unused: bool | None, materialize_grads: bool) -> tuple[Any, ...]:  # fmt: skip
-    """A `grad` call for each row of the gradients; the rows of results are stacked."""
-    rows = _rows(roots, grads)
-    keep = create_graph if retain_graph is None else retain_graph
-    found = [
-        grad(roots, targets, row, keep or i < len(rows) - 1, create_graph, True, allow_unused, False, materialize_grads)
-        for i, row in enumerate(rows)
-    ]
-    return tuple(None if column[0] is None else _stacked(list(column)) for column in zip(*found, strict=True))
+    """A `grad` call for each row of the gradients, all at once: a vmap over them."""
+    level = BatchLevel(_rows(roots, grads))
+    with running(level):
+        rows = [batched(level, g, 0) for g in grads]
+        found = grad(roots, targets, rows, retain_graph, create_graph, True, allow_unused, False, materialize_grads)
+        return tuple(None if g is None else in_front(level, g) for g in found)
 
 
-def _rows(roots: list[Any], grads: list[Any]) -> list[list[Any]]:
+def _rows(roots: list[Any], grads: list[Any]) -> int:
+    """The number of rows, which all gradients have."""
     sizes = []
     for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
         edge = _root_edge(root)
@@ -126,11 +135,7 @@ def _rows(roots: list[Any], grads: list[Any]) -> list[list[Any]]:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
         )
-    return [[g[k] for g in grads] for k in range(sizes[0] if sizes else 0)]
-
-
-def _stacked(column: list[Any]) -> Any:
-    return operations.stack(column, 0)
+    return sizes[0] if sizes else 0
 
 
 def _sequence(x: Any) -> list[Any]:
@@ -171,7 +176,7 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 raise RuntimeError(
                     f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
                 )
-            g = make(np.ones(shape, kind)[()])
+            g = make(filled(like_at(edge), 1) if S.reserved else np.ones(shape, kind)[()])
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g._raw.shape != shape:
@@ -179,6 +184,9 @@ def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
                 f"{Size(shape)}."
             )
+        elif S.reserved and g.is_meta is not like_is_meta(like_at(edge)):
+            places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+            raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
         elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
             raise RuntimeError(
                 f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -204,18 +212,19 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
         observer.begins(call)
     try:
         edges = [edge for edge in map(_root_edge, call.roots) if edge is not None]
-        return Pass(call).run(edges, grads)
+        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
     finally:
         if observer is not None:
             observer.ends(call)
 
 
 class Pass:
-    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph)."""
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
 
-    def __init__(self, call: BackwardCall) -> None:
+    def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
         self.call = call
-        self.recorded = call.create_graph
+        self.recorded = call.create_graph or wrapped
+        self.kernels: Any = None
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> places in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -231,8 +240,9 @@ class Pass:
         order = self._collect(edges)
         if self.call.inputs is not None:
             self._restrict(order)
+        self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
         outer, mode, walk = L.current, L.grad, L.walk
-        L.grad, L.walk = self.recorded, self
+        L.grad, L.walk = self.call.create_graph, self
         try:
             for edge, given in zip(edges, grads, strict=True):
                 self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
@@ -290,7 +300,7 @@ class Pass:
 
     def _walk(self, order: list[Node]) -> None:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
-        captures, leaves, kernels = self.captures, self.leaves, general.kernels()
+        captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
         plain = not (self.recorded or L.anomaly)
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
@@ -430,7 +440,7 @@ class Pass:
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
         run: Any = node._run_recorded if self.recorded else node._run_raw
-        f = operations if self.recorded else general.kernels()
+        f = operations if self.recorded else self.kernels
         if self.only is not None and node._operation is not None:
             check_versions(node)
             # A gradient that leads to none of the inputs is not computed.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import general
+from . import general, placement
+from .code_cache import compiled
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -32,20 +32,16 @@ def install(op: Operation) -> None:
     op.function.op = op  # type: ignore[attr-defined]
     op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
-        op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier)  # type: ignore[attr-defined]
-    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier)  # type: ignore[attr-defined]
+        op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier, "operator")  # type: ignore[attr-defined]
+    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind")  # type: ignore[attr-defined]
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, f"_run_{world}", _Late(op, world))
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    kernels = general.kernels()
-    if isinstance(op.kernel, str):
-        found: Callable[..., Any] = getattr(kernels, op.kernel)
-        return found
-    kernel = op.kernel
-    return lambda *args: kernel(kernels, *args)
+    found: Callable[..., Any] = placement.kernel_of(op, placement.kernels())
+    return found
 
 
 def _scope(op: Operation) -> dict[str, Any]:
@@ -74,22 +70,21 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
         extra.versions[index] = tensor._counter[0]  # type: ignore[index]
 
 
-def _evaluate(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    # A name inside the engine's folder: who leaves the engine's frames out of a traceback leaves this one out too.
-    exec(compile(source, os.path.join(os.path.dirname(__file__), f"<operation {name}>"), "exec"), scope)
+def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
+    exec(compiled(source, f"{name} {use}".strip()), scope)
     made: Callable[..., Any] = scope["run"]
     made.__name__ = made.__qualname__ = name
     return made
 
 
-def _late(source: Callable[[], str], scope: dict[str, Any], name: str) -> Callable[..., Any]:
+def _late(source: Callable[[], str], scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
     """A function that is compiled when it is first called; for what is not hot, for it costs one call more."""
     made: Callable[..., Any] | None = None
 
     def late(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
         if made is None:
-            made = _evaluate(source(), {**scope}, name)
+            made = _evaluate(source(), {**scope}, name, use)
         return made(*args, **kwargs)
 
     late.__name__ = late.__qualname__ = name

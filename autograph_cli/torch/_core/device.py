@@ -59,12 +59,13 @@ class device(metaclass=Named):
 
 _entered: list[Any] = []
 CPU = device("cpu")
+META = device("meta")
 
 
 def check(where: Any) -> device:
     """The device, if the engine has it; an error that names it otherwise (PyTorch's AssertionError for CUDA)."""
     where = where if isinstance(where, device) else device(where)
-    if where.type == "cpu":
+    if where.type in ("cpu", "meta"):
         return where
     if where.type == "cuda":
         raise AssertionError("Torch not compiled with CUDA enabled")

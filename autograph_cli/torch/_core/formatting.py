@@ -64,6 +64,7 @@ def tensor_str(
     device: str = "cpu",
     requires_grad: bool = False,
     grad_fn_name: str | None = None,
+    tangent: str | None = None,
     options: PrintOptions = PROFILES["default"],
     prefix: str = "tensor(",
 ) -> str:
@@ -84,12 +85,39 @@ def tensor_str(
         unsaid = (default_dtype, "complex128" if default_dtype == "float64" else "complex64", "int64", "bool")
     if dtype_name not in unsaid:
         suffixes.append(f"dtype=torch.{dtype_name}")
-    if grad_fn_name is not None:
-        suffixes.append(f"grad_fn=<{grad_fn_name}>")
-    elif requires_grad:
-        suffixes.append("requires_grad=True")
+    suffixes += _history(requires_grad, grad_fn_name)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     body = _contents(array, len(prefix), options) if array.size else "[]"
     return _with_suffixes(prefix + body, suffixes, len(prefix), options.linewidth)
+
+
+def meta_str(
+    shape: tuple[int, ...],
+    dtype_name: str,
+    *,
+    default_dtype: str = "float32",
+    requires_grad: bool = False,
+    grad_fn_name: str | None = None,
+    prefix: str = "tensor(",
+) -> str:
+    """The text of `repr(tensor)` on the device `meta`, where there are no elements to show.
+
+    >>> meta_str((2, 3), "int64")
+    "tensor(..., device='meta', size=(2, 3), dtype=torch.int64)"
+    """
+    size = str(tuple(shape))
+    suffixes = ["device='meta'", f"size={size}"]
+    if dtype_name != default_dtype:
+        suffixes.append(f"dtype=torch.{dtype_name}")
+    suffixes += _history(requires_grad, grad_fn_name)
+    return _with_suffixes(prefix + "...", suffixes, len(prefix), PROFILES["default"].linewidth)
+
+
+def _history(requires_grad: bool, grad_fn_name: str | None) -> list[str]:
+    if grad_fn_name is not None:
+        return [f"grad_fn=<{grad_fn_name}>"]
+    return ["requires_grad=True"] if requires_grad else []
 
 
 def parameter_str(data: Array | np.generic, dtype_name: str, **rest: Any) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dims, dtypes
-from .device import CPU
+from . import dims, dtypes, placement
 from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
+from .placement import kernels  # noqa: F401
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
 from .views import bump, check_own_memory, make_view, materialize, strides_of, write
@@ -22,20 +23,24 @@ from .views import bump, check_own_memory, make_view, materialize, strides_of, w
 if TYPE_CHECKING:
     from .operation import Operation
 
-kernels_by_device: dict[str, Any] = {}
-"""The kernels of each device type that can compute."""
+class Transforms:
+    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
 
-
-def kernels() -> Any:
-    return kernels_by_device[CPU.type]
+    operation: Callable[..., Any]
+    inplace: Callable[..., Any]
+    out: Callable[..., Any]
 
 
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
-    begun = time.perf_counter_ns()
+    if L.levels:
+        found = Transforms.operation(op, args)
+        if found is not NotImplemented:
+            return found
+    begun = 0 if S.witness is None else time.perf_counter_ns()
     results = compute(op, args)
-    took = time.perf_counter_ns() - begun
+    took = 0 if S.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if S.witness is not None:
         S.witness(op, args, outputs, took)
@@ -66,7 +71,7 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     if op.view:
         raws[0] = materialize(args[0])
     try:
-        result = op.kernel_function(*raws)
+        result = op.kernel_function(*raws) if not S.reserved else placement.compute(op, raws)
     except ValueError:
         check_broadcast(*raws)
         raise
@@ -115,6 +120,10 @@ def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     """Run `op` for `out=`: results go into given tensors, outside the graph."""
     args = operands(op, args)
+    if L.levels:
+        found = Transforms.out(op, args, out)
+        if found is not NotImplemented:
+            return found
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if L.grad and any(t.requires_grad for t in [*given, *targets]):
@@ -129,6 +138,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 def put(target: Tensor, raw: Any) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
+    placement.check_out(raw, target._raw)
     check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
@@ -139,7 +149,7 @@ def put(target: Tensor, raw: Any) -> None:
             )
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
-        target._raw = np.array(raw)
+        target._raw = placement.copied(raw, target._raw)
         bump(target)
     else:
         write(target, raw)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, general
+from . import dtypes
 from .node import Edge, Node, shape_dtype
 from .operation import operations
+from .placement import check_device, kernels
+from .state import S
 from .tensor import Tensor, make
 
 _adding = threading.Lock()
@@ -29,6 +31,8 @@ def like_at(edge: Edge) -> Any:
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
+    if S.reserved:
+        check_device(g, like)
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
             raise Misfit(g.shape, shape)
@@ -43,15 +47,17 @@ def fit(g: Any, like: Any) -> Any:
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum a raw array over the dimensions that broadcasting added or stretched."""
     if not shape:
-        return general.kernels().sum(g)
+        return kernels(g).sum(g)
     lead = g.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
-    return general.kernels().sum(g, axes, False).reshape(shape)
+    return kernels(g).sum(g, axes, False).reshape(shape)
 
 
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
     shape, kind = shape_dtype(like)
+    if S.reserved:
+        check_device(g._raw, like)
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
     if g._raw.shape != shape:
@@ -108,7 +114,7 @@ def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
             meta.grad = meta.grad + g
         elif g.requires_grad:
             meta.grad = operations.copy(make(g._raw), g)
-            if isinstance(g._raw, np.ndarray):
+            if not isinstance(g._raw, np.generic):
                 meta.grad._raw = g._raw.copy()
         else:
             meta.grad = make(g._raw if isinstance(g._raw, np.generic) else g._raw.copy())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.meta import Meta
 from .state import L, next_sequence_nr
 
 if TYPE_CHECKING:
@@ -25,7 +26,23 @@ FREED = (
 
 def like_of(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
-    return raw.__class__ if isinstance(raw, np.generic) else (raw.shape, raw.dtype)
+    if isinstance(raw, np.generic):
+        return raw.__class__
+    return (raw.shape, raw.dtype) if raw.__class__ is not Meta else MetaLike((raw.shape, raw.dtype))
+
+
+class MetaLike(tuple[Any, ...]):
+    """(shape, dtype) of an array without memory."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is MetaLike and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
 
 def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -152,17 +169,19 @@ def _operations() -> Any:
 
 
 class InputMetadata:
-    """Shape and dtype of one output of a node's operation."""
+    """Shape, dtype and device of one output of a node's operation."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("device", "dtype", "shape")
 
     def __init__(self, like: Any) -> None:
+        from .device import CPU, META
         from .dtypes import FROM_NUMPY
         from .size import Size
 
         shape, kind = shape_dtype(like)
         self.shape = Size(shape)
         self.dtype = FROM_NUMPY[kind]
+        self.device = META if like.__class__ is MetaLike else CPU
 
 
 def extra_of(node: Node) -> Extra:

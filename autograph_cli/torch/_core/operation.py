@@ -10,13 +10,12 @@ Each operation has two ways to run. `general` (general.py) is the plain statemen
 
 from __future__ import annotations
 
-import ast
-import functools
-import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import kinds
 from . import schema as schemas
+from .formula_text import text_of
 from .node import Node
 from .schema import Parameter, Schema
 
@@ -64,6 +63,9 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
+        self.pointwise: bool = flags.get("pointwise", kinds.pointwise(self.identifier, flags))
+        self.tangent: Formula | None = flags.get("tangent")
+        self.linear: bool | str = flags.get("linear", kinds.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
@@ -133,14 +135,14 @@ class Operation:
         """The derivative of input `name` as the source has it."""
         for derivative in self.derivatives:
             if name in derivative.inputs:
-                return _lambda_text(derivative.formula)
+                return text_of(derivative.formula)
         raise KeyError(name)
 
     def __repr__(self) -> str:
         return f"<operation {self.identifier}>"
 
 
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards",))
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
@@ -170,24 +172,6 @@ def _raw_saved_property(index: int) -> property:
     return property(lambda node: SavedTensor(node, index))
 
 
-def _lambda_text(formula: Formula) -> str:
-    """The body of a formula, from its source."""
-    if formula.__name__ != "<lambda>":
-        return formula.__name__
-    code = formula.__code__
-    for found in _lambdas(code.co_filename):
-        names = tuple(a.arg for a in found.args.args)
-        if found.lineno == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
-            return ast.unparse(found.body)
-    return f"<{code.co_filename.rpartition('/')[2]}:{code.co_firstlineno}>"
-
-
-@functools.cache
-def _lambdas(file: str) -> tuple[ast.Lambda, ...]:
-    tree = ast.parse("".join(linecache.getlines(file)))
-    return tuple(found for found in ast.walk(tree) if isinstance(found, ast.Lambda))
-
-
 def camel(name: str) -> str:
     """`binary_cross_entropy` -> `BinaryCrossEntropy`, PyTorch's rule for node names."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
@@ -202,7 +186,9 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    `pointwise` (element by element over broadcast arguments; default: see kinds.py), `linear` (in all inputs together; "each":
+    in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
+    others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
@@ -227,7 +213,8 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "nondifferentiable", "list_result", "inline")
+_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "tangent", "nondifferentiable", "list_result",
+          "inline")  # fmt: skip
 
 
 def parameter_default(parameter: Parameter) -> bool:

@@ -59,10 +59,12 @@ class BackwardCall:
 class Shared:
     """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
 
-    __slots__ = ("default_device", "default_dtype", "observer", "special", "without_grad", "witness")
+    __slots__ = ("default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness")
 
     def __init__(self) -> None:
         self.special = 0
+        self.reserved = 0
+        """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
@@ -84,8 +86,14 @@ class Local(threading.local):
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None
+    on_meta: bool = False
+    """Whether tensors are made without memory."""
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
+    levels: tuple[Any, ...] = ()
+    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    forward: bool = True
+    """Whether tangents are computed."""
     anomaly: bool = False
     check_nan: bool = True
 
@@ -118,10 +126,11 @@ next_sequence_nr = itertools.count().__next__
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
-    settings = S.default_dtype, S.default_device, S.special
-    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan
+    settings = S.default_dtype, S.default_device, S.special - S.reserved
+    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward
     try:
         yield
     finally:
-        S.default_dtype, S.default_device, S.special = settings
-        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan = modes
+        S.default_dtype, S.default_device, special = settings
+        S.special = special + S.reserved
+        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward = modes

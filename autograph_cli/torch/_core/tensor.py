@@ -6,8 +6,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._kernels.meta import Meta
 from . import dtypes
-from .device import CPU
+from .device import CPU, META
 from .named import Named
 from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
 from .rows import Rows
@@ -75,7 +76,7 @@ class Tensor(metaclass=Named):
 
     @property
     def device(self) -> Any:
-        return CPU
+        return META if self._raw.__class__ is Meta else CPU
 
     @property
     def layout(self) -> Any:
@@ -84,8 +85,9 @@ class Tensor(metaclass=Named):
         return sparse_coo if self.is_sparse else strided
 
     is_sparse = property(lambda self: self._raw.__class__ is Rows)
-    is_cuda = is_meta = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
-    is_cpu = property(lambda self: True)
+    is_meta = property(lambda self: self._raw.__class__ is Meta)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
 
@@ -186,6 +188,10 @@ class Tensor(metaclass=Named):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if self.is_meta is not new.is_meta:
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+            )
         self._raw = new._raw
         accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
         if accumulator is not None:
@@ -279,6 +285,31 @@ class Tensor(metaclass=Named):
         return id(self)
 
 
+class Wrapped(Tensor):
+    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
+
+    __slots__ = ()
+
+    _level: Any
+
+    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+        """The same wrapper over the lower tensors after `change`."""
+        raise NotImplementedError
+
+    def _shared(self, counts: bool) -> Tensor:
+        """`detach()` of it (`.data` if not `counts`)."""
+        raise NotImplementedError
+
+    def _text(self) -> str:
+        """What `repr` shows."""
+        raise NotImplementedError
+
+
+def may_follow(x: Tensor) -> bool:
+    """Whether someone may want derivatives by `x`, backward or forward."""
+    return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
+
+
 new = object.__new__
 
 
@@ -308,6 +339,11 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
+        )
+    if grad.is_meta is not tensor.is_meta:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type '{tensor.device}'. Please "
+            "ensure that the gradient and the tensor are on the same device"
         )
     if grad.dtype is not tensor.dtype:
         name = grad._raw.dtype.name

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.meta import Meta
 from . import dtypes
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
+from .stand_in import StandIn
 from .state import L, S, next_sequence_nr
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -50,6 +53,8 @@ MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    if isinstance(tensor, Wrapped):
+        return tensor._shared(counts)
     alias = make(materialize(tensor))
     if counts:
         alias._counter = counter(tensor)
@@ -79,7 +84,9 @@ def strides_of(raw: Any) -> tuple[int, ...]:
 
 
 def address(raw: Any) -> int:
-    interface = raw.__array_interface__
+    if raw.__class__ is Meta:
+        return int(raw.address)
+    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
     found: int = interface["data"][0]
     return found
 
@@ -87,6 +94,9 @@ def address(raw: Any) -> int:
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
     size = raw.itemsize
+    if raw.__class__ is Meta:
+        size = size if dtype is None else np.dtype(dtype).itemsize
+        return raw.window(shape, [s * size for s in strides], offset * size, dtype)
     reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
     flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
     if dtype is not None:
@@ -101,8 +111,10 @@ def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
     """New memory with the given strides (in elements)."""
+    if on_meta:
+        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
     if not all(shape):
         return np.empty(shape, dtype)
     flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
@@ -177,15 +189,17 @@ class CopySlices(Node):
         return found
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = empty_strided(*self.base, grad.dtype)
+        result = empty_strided(*self.base, grad.dtype, grad.__class__ is Meta)
         result[...] = grad
         part = as_strided_raw(result, *self.view, self.dtype)
-        grads = self.function()._run_raw(f, np.array(part))
+        grads = self.function()._run_raw(f, part.copy("K"))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = make(empty_strided(*self.base, grad._raw.dtype))
+        if isinstance(grad, Wrapped):
+            return self._run_wrapped(f, grad)
+        result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
         same = grad._raw.dtype == self.dtype
         part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
@@ -195,6 +209,23 @@ class CopySlices(Node):
         else:
             part.copy_(grads[0])
         return (result, *grads[1:])
+
+    def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        """The same without a change in place, by the places of the view's elements in the base."""
+        if grad._raw.dtype != self.dtype:
+            raise NotImplementedError("a change in place through view_as_real or view_as_complex under a transform of functions")
+        shape = self.base[0]
+        places = empty_strided(*self.base, np.dtype(np.int64))
+        places[...] = np.arange(places.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (places.size,))
+        part = f.reshape(f.index_select(flat, 0, changed), self.view[0])
+        grads = self.function()._run_recorded(f, part)
+        if grads[0] is None:
+            flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
+        else:
+            flat = f.index_copy(flat, 0, changed, f.reshape(f.expand(grads[0], self.view[0]), (changed._raw.size,)))
+        return (f.reshape(flat, shape), *grads[1:])
 
 
 # ---------------------------------------------------------------- in-place
@@ -326,6 +357,10 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     from . import general
 
     args = general.operands(op, args)
+    if L.levels:
+        found = general.Transforms.inplace(op, args)
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
     target: Tensor = args[0]
     check_inplace(*args)
     edges = general.edges_of(op, args) if L.records else ()
@@ -333,11 +368,14 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     for x in args[1:]:
         if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
             check_overlap(target._raw, x._raw)
+    begun = 0 if S.witness is None else time.perf_counter_ns()
     result = _result_for(target, general.compute(op, args)[0])
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
     write(target, result, apart=op.name not in _SAME_EVERYWHERE)
+    if S.witness is not None:
+        S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         out = make(target._raw)
         out._counter = counter(target)
@@ -360,13 +398,14 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
-            items[i] = Packed(item, _itself, edge_of(item))
+            items[i] = Packed(item, itself, edge_of(item))
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
     node._saved = tuple(items)
 
 
-def _itself(tensor: Tensor) -> Tensor:
+def itself(tensor: Tensor) -> Tensor:
+    """How a tensor is opened that was kept as it is."""
     return tensor
 
 

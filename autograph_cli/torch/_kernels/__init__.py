@@ -31,12 +31,13 @@ from .sampling import Sampling
 from .segments import Segments
 from .special import Special
 from .symmetric import Symmetric
+from .variates import Variates
 
 
 class Kernels(
     Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
     Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
-    Matrices, Symmetric, Segments,
+    Matrices, Symmetric, Segments, Variates,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.rows import Rows
+from .meta import readable
 
 SUM, MEAN, MAX = 0, 1, 2
 
@@ -30,7 +31,7 @@ class Embedding:
         return rows / self.xp.bincount(places, minlength=count)[places][:, None].astype(rows.dtype)
 
     def embedding(self, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
-        if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise IndexError("index out of range in self")
         return weight[indices]
 
@@ -55,7 +56,7 @@ class Embedding:
     def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
                        per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip
         """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is from."""
-        if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
                                f"{indices.min() if indices.min() < 0 else indices.max()}")  # fmt: skip
         bags = offsets.size - (1 if include_last_offset else 0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .meta import readable
+
 MEAN, SUM = 1, 2
 
 
@@ -58,7 +60,7 @@ class Losses:
         return self._share(grad, -target * power / (power + self.number(1, a)), reduction)
 
     def binary_cross_entropy(self, a: Any, target: Any, weight: Any = None, reduction: int = 1) -> Any:
-        if a.size and not ((a >= 0) & (a <= 1)).all():
+        if readable(a) and not ((a >= 0) & (a <= 1)).all():
             raise RuntimeError("all elements of input should be between 0 and 1")
         low, one = self.number(-100, a), self.number(1, a)
         losses = (target - one) * self.xp.maximum(self.xp.log1p(-a), low) - target * self.xp.maximum(self.xp.log(a), low)
@@ -84,9 +86,9 @@ class Losses:
     def _class_weights(self, a: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
         """A class for every element that can be looked up, and its weight: None for 1 everywhere."""
         known = target != ignore_index
-        everywhere = bool(known.all())
+        everywhere = not readable(known) or bool(known.all())
         places = target if everywhere else self.xp.where(known, target, 0)
-        if places.size and (places.min() < 0 or places.max() >= a.shape[1]):
+        if readable(places) and (places.min() < 0 or places.max() >= a.shape[1]):
             wrong = places[(places < 0) | (places >= a.shape[1])].ravel()[0]
             raise IndexError(f"Target {wrong} is out of bounds.")
         if everywhere:
@@ -128,7 +130,7 @@ class Losses:
         """How far each class comes closer to the target's than the margin, 0 for the target itself."""
         rows = a.reshape(-1, a.shape[-1] if a.ndim else 1)
         places = target.reshape(-1, 1)
-        if places.size and (places.min() < 0 or places.max() >= rows.shape[1]):
+        if readable(places) and (places.min() < 0 or places.max() >= rows.shape[1]):
             raise RuntimeError("target out of range")
         own = self.xp.take_along_axis(rows, places, 1)
         distance = self.xp.maximum(self.number(margin, a) - own + rows, self.number(0, a))
@@ -158,7 +160,7 @@ class Losses:
         """Rows, the labels up to the first -1 (0 after it) with their mask, and which classes are labels."""
         n = a.shape[-1] if a.ndim else 1
         rows, labels = a.reshape(-1, n), target.reshape(-1, n)
-        if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
+        if readable(labels) and (labels.min() < -1 or labels.max() >= rows.shape[1]):
             raise RuntimeError("argument #2 'target' is out of range")
         valid = self.xp.logical_and.accumulate(labels >= 0, axis=1)
         is_target = self.xp.zeros(rows.shape, a.dtype)

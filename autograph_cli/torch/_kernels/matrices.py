@@ -81,7 +81,7 @@ class Matrices:
     def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
         """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0: none)."""
         xp = self.xp
-        lu = xp.array(a)
+        lu = xp.array(a, order="C")
         m, n = lu.shape[-2:]
         k = min(m, n)
         flat = lu.reshape(-1, m, n)

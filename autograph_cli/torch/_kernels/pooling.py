@@ -6,6 +6,8 @@ import itertools
 import math
 from typing import Any
 
+from .meta import readable
+
 Sizes = tuple[int, ...]
 
 
@@ -52,7 +54,7 @@ class Pooling:
         inside = self._inside(size, stride, padding, dilation, out, steps) if framed is not a else None
         chosen = self._chosen(best, candidates, inside)
         shifts = [sum(k * d * math.prod(size[i + 1 :]) for i, (k, d) in enumerate(zip(p, dilation, strict=True))) for p in steps]
-        return best, self.xp.asarray(shifts)[chosen] + self._corners(size, stride, padding, out)
+        return best, self.xp.take(self.xp.asarray(shifts), chosen) + self._corners(size, stride, padding, out)
 
     def _inside(self, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes, steps: Any) -> list[Any]:
         """For each element of the window: in which windows it lies inside the image."""
@@ -78,7 +80,7 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind == "f" and self.xp.isnan(best).any():
+        if best.dtype.kind == "f" and readable(best) and self.xp.isnan(best).any():
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code

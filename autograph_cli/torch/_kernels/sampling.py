@@ -93,7 +93,23 @@ class Sampling:
             for back, (n, m, scale) in enumerate(reversed(lengths), 1):
                 a = self.xp.take(a, self._nearest_places(n, m, scale, mode == "nearest_exact"), axis=-back)
             return a
+        if a.dtype == "uint8":
+            return self._resize_bytes(mode, a, lengths, corners)
         return self.along(a, [self.resizing(mode, n, m, corners, s, a.dtype) for n, m, s in lengths])
+
+    def _resize_bytes(self, mode: str, a: Any, lengths: Any, corners: bool) -> Any:
+        """Line by line in whole numbers, as PyTorch does: the last dimension first, bytes again in between."""
+        for back, (n, m, scale) in enumerate(reversed(lengths), 1):
+            if n == m:
+                continue
+            matrix = self.resizing(mode, n, m, corners, scale, float)
+            digits = next((d for d in range(22) if int(0.5 + matrix.max() * (1 << (d + 1))) >= 1 << 15), 22)
+            scaled = matrix * (1 << digits)
+            weights = self.xp.trunc(scaled + self.xp.where(scaled < 0, -0.5, 0.5))
+            sums = self.xp.moveaxis(a, -back, -1).astype(float) @ weights.T + (1 << (digits - 1))
+            made = self.xp.clip(self.xp.floor(sums / (1 << digits)), 0, 255).astype(a.dtype)
+            a = self.xp.moveaxis(made, -1, -back)
+        return a
 
     def resize_back(self, mode: str, grad: Any, sizes: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(scales)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 
 
 def check_index(name: str, index: Tensor) -> None:
@@ -29,8 +31,10 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
     for d, (n, m) in enumerate(zip(i.shape, a.shape, strict=False)):
         if (d != dim and n > m) or (src is not None and n > src._raw.shape[d]):
             raise RuntimeError(_too_large(name, input, dim, index, src))
-    n = a.shape[dim] if a.ndim else 1
+    n, i = (a.shape[dim] if a.ndim else 1), whole(i)
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    if not readable(i):
+        return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:
         raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.operation import operations
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
+from .._kernels.meta import readable
 from . import arithmetic, views
 from ._errors import LinAlgError
 
@@ -94,6 +96,9 @@ def check_floating(name: str, x: Tensor) -> None:
 
 def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise an error if a factorization failed; `what` says why, with {} for the place."""
+    info = whole(info)
+    if not readable(info):
+        return
     flat = info.reshape(-1)
     for i, place in enumerate(flat.tolist()):
         if place:

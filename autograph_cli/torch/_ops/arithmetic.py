@@ -10,8 +10,8 @@ from .._core.tensor import Tensor
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
-    """`grad * alpha`, or `grad` itself where alpha is 1."""
-    return grad if alpha == 1 else f.mul_Scalar(grad, alpha)
+    """The gradient behind a factor `alpha`: `grad * alpha` (conjugate), or `grad` itself where alpha is 1."""
+    return grad if alpha == 1 else f.mul_Scalar(grad, f.conj_number(alpha))
 
 
 def no_derivative(name: str) -> Formula:

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.transforms import has_tangent
 from . import arithmetic, linear, views
 from .arithmetic import no_derivative
 from .convolution import in_c
@@ -77,6 +79,8 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     shapes = [t._raw.shape for t in (query, key, value)]
     return (
         dropout_p == 0.0
+        and not any(map(has_tangent, (query, key, value)))
+        and not query.is_meta
         and all(len(s) == 4 for s in shapes)
         and (mask is None or (not mask.requires_grad and mask.ndim in (2, 4)))
         and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]
@@ -93,7 +97,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
     if causal:
-        mask = make(np.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
+        mask = make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
     right = operations.mul_Scalar(views.transpose_op(key, key.ndim - 2, key.ndim - 1), root)
     scores = linear.matmul(left, right)
     if mask is not None:

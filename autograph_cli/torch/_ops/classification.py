@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.registry import composite
+from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from . import activations, arithmetic, reductions, views
 from .arithmetic import no_derivative
@@ -277,9 +277,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
         infinite = losses == math.inf
         losses = operations.where(infinite, operations.zeros_like(losses.detach()), losses)
     if code == MEAN:
-        from .creation import tensor
-
-        counts = tensor([max(n, 1) for n in lengths], dtype=losses.dtype)
+        counts = functions["tensor"]([max(n, 1) for n in lengths], dtype=losses.dtype, device=losses.device)
         return reductions.mean(arithmetic.true_divide(losses, counts))
     if code == SUM:
         return reductions.sum(losses)

@@ -12,6 +12,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.general import is_operand
 from .._core.operation import camel, operation
+from .._core.placement import missing
 from .._core.registry import composite, dispatch, functions, methods, publish, twin
 from .._core.state import S
 from .._core.tensor import Tensor
@@ -140,6 +141,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
             name = ("input", "other")[place]
             raise TypeError(f"equal(): argument '{name}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
     a, b = input._raw, other._raw
+    if input.is_meta or other.is_meta:
+        raise missing("equal")
     return bool(a.shape == b.shape and (a == b).all())
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, dtypes
+from .._core import dims, dtypes, general
 from .._core import layout as layouts
 from .._core.operation import operation
+from .._core.placement import NO_DATA, Meta, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
@@ -45,6 +46,22 @@ to_copy = operation(
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )  # fmt: skip
 to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
+
+
+to_meta_op = operation(
+    "_to_copy.meta(Tensor self, ScalarType dtype)", lambda f, a, dtype: without_memory(a).astype(dtype), node="ToCopyBackward0",
+    self=lambda f, grad, dtype: _no_way_back(),
+)  # fmt: skip
+
+
+def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """The tensor in a dtype without its elements; a gradient cannot come back."""
+    made: Tensor = general.run(to_meta_op.op, (tensor, dtype))  # type: ignore[attr-defined]
+    return made
+
+
+def _no_way_back() -> Any:
+    raise NotImplementedError(NO_DATA)
 
 
 def _cast_back(f: Any, grad: Any, dtype: Any) -> Any:
@@ -101,19 +118,21 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         if isinstance(x, dtypes.dtype) or (isinstance(x, type) and x in (bool, int, float, complex)):
             dtype = x
         elif isinstance(x, Tensor):
-            dtype = x.dtype
+            dtype, device = x.dtype, x.device
         elif isinstance(x, bool):
             flags.append(x)
         elif isinstance(x, (str, int, devices.device)):
             device = x
         elif x is not None:
             raise _bad_arguments(x)
-    if device is not None:
-        devices.check(device)
     if dtype is not None and not isinstance(dtype, (dtypes.dtype, type)):
         raise _bad_arguments(dtype, "dtype=")
-    copies = flags[1] if len(flags) > 1 else copy
-    return as_dtype(self, target_dtype(dtype, self._raw.dtype), copies, memory_format)
+    wanted = target_dtype(dtype, self._raw.dtype)
+    if device is not None and (devices.check(device).type == "meta") is not self.is_meta:
+        if self.is_meta:
+            raise NotImplementedError(NO_DATA)
+        return to_meta(self, wanted)
+    return as_dtype(self, wanted, flags[1] if len(flags) > 1 else copy, memory_format)
 
 
 def _bad_arguments(x: Any, name: str = "") -> TypeError:
@@ -143,7 +162,9 @@ methods.update({name: _caster(name, dtype) for name, dtype in _CASTS.items()})
 
 @composite(function=False)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor on the CPU, where it is."""
+    """This tensor on the CPU; NotImplementedError for one on the device `meta`, which has no elements."""
+    if self.is_meta:
+        raise NotImplementedError(NO_DATA)
     return as_dtype(self, self._raw.dtype, memory_format=memory_format)
 
 
@@ -190,9 +211,15 @@ _fact("dim", lambda t: int(t._raw.ndim))
 _fact("ndimension", lambda t: int(t._raw.ndim))
 _fact("element_size", lambda t: int(t._raw.itemsize))
 _fact("get_device", lambda t: -1, function=True)
-_fact("data_ptr", lambda t: address(materialize(t)))
+_fact("data_ptr", lambda t: 0 if t.is_meta else address(materialize(t)))
 _fact("storage_offset", lambda t: (address(materialize(t)) - address(_root(t._raw))) // t._raw.itemsize)
 functions["is_inference"] = Tensor.is_inference
+
+
+@composite(function=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Memory that a GPU reads directly; RuntimeError, as there is none."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
 @composite(function=False)
@@ -248,6 +275,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 def _root(raw: Any) -> Any:
     """The array that owns the memory of `raw`."""
+    if raw.__class__ is Meta:
+        return raw.whole()
     while True:
         base = getattr(raw, "base", None)
         while base is not None and not isinstance(base, np.ndarray) and hasattr(base, "base"):
@@ -265,7 +294,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return address(self._root)
+        return 0 if self._root.__class__ is Meta else address(self._root)
 
     def nbytes(self) -> int:
         """The number of bytes."""

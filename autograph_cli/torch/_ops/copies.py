@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._core import dims
 from .._core.operation import Operation, operation, operations
+from .._core.placement import kernel_of, kernels
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace
 from . import arranging, complexes, joining, views
 
@@ -48,10 +48,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def _copier(run: Any) -> Callable[..., Any]:
     """The operation that does what a view does, in memory of its own."""
     view: Operation = run.op
-    kernel = view.kernel_function  # type: ignore[attr-defined]
-
     def copy(f: Any, a: Any, *arguments: Any) -> Any:
-        found = kernel(f.xp.asarray(a), *arguments)
+        found = kernel_of(view, f)(f.xp.asarray(a), *arguments)
         return [x.copy("C") for x in found] if view.multiple else found.copy("C")[()]
 
     overload = f".{view.schema.overload}" if view.schema.overload else ""
@@ -240,6 +238,12 @@ _squeeze_dims = _turned(
 
 def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     """Give a tensor another shape in place: its memory stays, what sees it changes."""
+    if isinstance(tensor, Batched):
+        return _turned_batch(tensor, run, arguments)
+    if isinstance(tensor, Dual) and tensor._level.alive:
+        made = run(tensor, *arguments)
+        tensor._primal, tensor._tangent = made._primal, made._tangent
+        return tensor
     check_inplace(tensor)
     if tensor._base is not None and tensor.requires_grad:
         raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
@@ -248,6 +252,14 @@ def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
     if made._edge is not None:
         tensor._edge = made._edge
     bump(tensor)
+    return tensor
+
+
+def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Tensor:
+    """`turn` of each sample: the batched tensor goes on with another view of its memory."""
+    name = run.op.identifier.replace("__", "_").rstrip("_")  # type: ignore[attr-defined]
+    made = getattr(operations, name)(tensor, *arguments)
+    tensor._value, tensor._bdim = made._value, made._bdim
     return tensor
 
 
@@ -296,6 +308,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("resize_ under a transform is not available in autograph's engine")
     shape = dims.sizes(size)
     for n in shape:
         if n < 0:
@@ -306,10 +320,11 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 def _resized(raw: Any, shape: tuple[int, ...]) -> Any:
-    flat = np.ascontiguousarray(raw).reshape(-1) if raw.ndim else np.reshape(raw, (1,))
+    xp = kernels(raw).xp
+    flat = xp.ascontiguousarray(raw).reshape(-1) if raw.ndim else raw.reshape(1)
     count = math.prod(shape)
     if count > flat.size:
-        flat = np.concatenate([flat, np.empty(count - flat.size, raw.dtype)])
+        flat = xp.concatenate([flat, xp.empty(count - flat.size, raw.dtype)])
     return flat[:count].reshape(shape)
 
 

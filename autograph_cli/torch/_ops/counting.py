@@ -10,7 +10,9 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.operation import operation
 from .._core.registry import composite
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
+from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -116,12 +118,13 @@ bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minleng
 
 
 @composite()
+@by_samples
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
     raw = input._raw
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if raw.ndim != 1 or raw.dtype.kind not in "iu" or (raw.size and raw.min() < 0):
+    if raw.ndim != 1 or raw.dtype.kind not in "iu" or (readable(raw) and raw.min() < 0):
         if raw.dtype.kind not in "biu":
             raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -131,7 +134,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 def _range(a: Any, low: float, high: float) -> tuple[float, float]:
-    if low == high and a.size:
+    if low == high and readable(a):
         low, high = float(a.min()), float(a.max())
     if low == high:
         low, high = low - 1, high + 1
@@ -212,6 +215,7 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 
 
 @composite(out=True)
+@by_samples
 def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many elements fall into each bin, and the edges of the bins."""
     _check_rows("histogram", input, weight)
@@ -223,6 +227,7 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
 
 
 @composite()
+@by_samples
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """`histogram` of the rows of a matrix, with bins in each column."""
     _check_rows("histogramdd", input, weight)

@@ -12,9 +12,11 @@ from .._core import device as devices
 from .._core import dtypes, general
 from .._core import layout as layouts
 from .._core.operation import operation, operations
+from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.state import S
-from .._core.tensor import LEAF, Tensor, inference_result, make
+from .._core.state import L, S
+from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
+from .._core.transforms import beside
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
@@ -37,7 +39,8 @@ def placed(
 ) -> Any:
     """The dtype of a tensor to make, after the place where it is to live was checked."""
     if device is not None:
-        devices.check(device)
+        if devices.check(device).type == "meta" and not L.on_meta:
+            raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
     elif S.default_device is not None:
         devices.check(S.default_device)
     if layout is not None and layout is not layouts.strided:
@@ -115,6 +118,8 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
         general.put(out, raw[()])
         return out
+    if S.reserved and L.on_meta:
+        raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
@@ -148,7 +153,7 @@ def _of_data(data: Any) -> Any:
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(general.kernels().clone(data._raw), dtype or data._raw.dtype)
+        return cast(general.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
     return array_of(data, dtype)
 
 
@@ -225,7 +230,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    return general.kernels().xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return (general.kernels() if S.reserved and L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
@@ -256,6 +261,9 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_like(input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False, memory_format: Any = layouts.preserve_format) -> Tensor:  # fmt: skip
+        if isinstance(input, Wrapped):
+            options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
+            return beside(input, lambda x: make_like(x, **options))
         raw = _tensor(f"{name}_like", input)._raw
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
         preserves = memory_format in (None, layouts.preserve_format)
@@ -266,7 +274,11 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
         """Of the dtype of `self`, unless another is asked for."""
-        return make_new(*size, dtype=self.dtype if dtype is None else dtype, **keyword)
+        wanted = self.dtype if dtype is None else dtype
+        if isinstance(self, Wrapped):
+            shape = lengths(name, size, keyword.pop("size", None))
+            return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
+        return make_new(*size, dtype=wanted, **keyword)
 
     for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
         run.__name__ = run.__qualname__ = public
@@ -303,13 +315,15 @@ def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """`full` with the shape, the dtype and the order of dimensions of `input`."""
+    if isinstance(input, Wrapped):
+        return beside(input, lambda x: full_like(x, fill_value, dtype=dtype, **placement))
     new = functions["empty_like"](input, dtype=dtype, **placement)
     value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
     return finish("full_like", _filled(new._raw, value), requires_grad)
 
 
 def _filled(raw: Any, value: Any) -> Any:
-    if raw.ndim == 0:
+    if raw.ndim == 0 and not L.on_meta:
         return value
     raw[...] = value
     return raw
@@ -333,7 +347,9 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
 @composite(function=False)
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **placement: Any) -> Tensor:
     """`full` of the dtype of this tensor."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, **placement)
+    wanted = self.dtype if dtype is None else dtype
+    run = lambda _, size: full(size, fill_value, dtype=wanted, **placement)  # noqa: E731
+    return beside(self, run, lengths("new_full", (tuple(size),)))
 
 
 @composite(function=False)
@@ -380,6 +396,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
 
 def _formula(name: str, fill: Callable[..., Any]) -> None:
     def run(*args: Any) -> Tensor:
+        if isinstance(args[0], Wrapped):
+            return beside(args[0], lambda x: run(x, *args[1:]))
         raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
         return make(raw[()] if raw.ndim == 0 else raw)
 
@@ -387,7 +405,7 @@ def _formula(name: str, fill: Callable[..., Any]) -> None:
 
 
 for _name in ("zeros", "ones", "full", "zeros_like", "ones_like"):
-    _formula(_name, lambda *args, _name=_name: getattr(general.kernels(), _name)(*args))
+    _formula(_name, lambda *args, _name=_name: getattr(formula_kernels(*args), _name)(*args))
 
 
 # ---------------------------------------------------------------- complex numbers of two parts

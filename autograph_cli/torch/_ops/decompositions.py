@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.operation import operation, operations
+from .._core.placement import is_meta
 from .._core.registry import composite
-from .._core.state import L as modes
-from .._core.tensor import Tensor
+from .._core.stand_in import whole
+from .._core.tensor import Tensor, may_follow
+from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
@@ -160,8 +162,8 @@ def _check_phase(f: Any, x: Any) -> None:
     from .._core.general import kernels
 
     raw = getattr(x, "_raw", x)
-    turning = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (turning > 1e-2).any():
+    turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
             "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
             "loss function depends on this phase term, making it ill-defined."
@@ -189,7 +191,8 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
         apart = f.with_unit_diagonal(f.sub(row(f, turning), column(f, turning)))
     inner = f.div(inner, apart)
     if gL is not None:
-        inner = f.set_diagonal(inner, gL)
+        plane = (0, inner.ndim - 2, inner.ndim - 1)
+        inner = f.diagonal_scatter(inner, gL, *plane) if is_meta(inner) else f.set_diagonal(inner, gL)
     if hermitian:
         return f.matmul(V, f.matmul(inner, mH(f, V)))
     return f.solve(mH(f, V), f.matmul(inner, mH(f, V)), True)
@@ -201,8 +204,8 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
-    phase = abs(kernels().diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
-    if (phase > 1e-2).any():
+    phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
+    if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
             f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
@@ -262,7 +265,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_matrix("cholesky", input)
     from .._core.general import kernels
 
-    check_info("cholesky", kernels().linalg_cholesky_ex(input._raw, upper)[1], NOT_POSITIVE)
+    raw = whole(input._raw)
+    check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
 
@@ -326,7 +330,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
-    return svd_op(A, False, modes.grad and A.requires_grad)[1]  # type: ignore[no-any-return]
+    return svd_op(A, False, may_follow(A))[1]  # type: ignore[no-any-return]
 
 
 @composite(out=True)
@@ -354,7 +358,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
     _check_uplo(UPLO)
-    return eigh_op(A, UPLO, modes.grad and A.requires_grad)[0]  # type: ignore[no-any-return]
+    return eigh_op(A, UPLO, may_follow(A))[0]  # type: ignore[no-any-return]
 
 
 def _check_uplo(UPLO: str) -> None:
@@ -378,7 +382,8 @@ def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
     from .._core.general import kernels
 
-    if not kernels().xp.isfinite(A._raw).all():
+    raw = whole(A._raw)
+    if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 

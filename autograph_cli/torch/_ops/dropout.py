@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core import generator
+from .._core import generator, randomness
 from .._core.operation import operation
+from .._core.placement import kernels
 from .._core.registry import composite
+from .._core.state import L
 from .._core.tensor import Tensor, make
+from .._core.transforms import beside
+from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of
@@ -49,7 +53,7 @@ def _noise_shape(input: Tensor, feature: bool) -> Any:
         return raw
     if raw.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return np.empty((*raw.shape[:2], *[1] * (raw.ndim - 2)), raw.dtype)
+    return kernels(raw).xp.empty((*raw.shape[:2], *[1] * (raw.ndim - 2)), raw.dtype)
 
 
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
@@ -59,7 +63,14 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
     if p == 1:
         return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
-    return _times(input, make(in_memory_order(draw, shape)[()]), inplace)
+    return _times(input, _noise(draw, shape), inplace)
+
+
+def _noise(draw: Any, like: Any) -> Tensor:
+    """A tensor of random numbers beside an array; under vmap as its randomness says."""
+    if L.levels:
+        return randomness.drawn(like.shape, draw)
+    return make(in_memory_order(draw, like)[()])
 
 
 def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
@@ -69,11 +80,12 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     if p == 1:
         return _times(input, make(np.zeros((), kind)[()]), inplace)
     draw = lambda size: generator.bernoulli(stream_of(None), size, kind, 1 - p)  # noqa: E731
-    kept = in_memory_order(draw, shape)
+    kept = _noise(draw, shape)
     a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    shift = (kept - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p)
-    product = _times(input, make((kept * kind.type(a))[()]), inplace)
-    return product.add_(make(shift[()])) if inplace else arithmetic.add(product, make(shift[()]))  # type: ignore[attr-defined, no-any-return]
+    scale = beside(kept, lambda t: make((t._raw * kind.type(a))[()]))
+    shift = beside(kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()]))
+    product = _times(input, scale, inplace)
+    return product.add_(shift) if inplace else arithmetic.add(product, shift)  # type: ignore[attr-defined, no-any-return]
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -157,9 +169,10 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]:
     """The input after dropout, and which elements were kept."""
     if input._raw.size == 0 or train is False:
-        return input, make(np.ones(input._raw.shape, bool)[()])
+        return input, make(kernels(input._raw).xp.ones(input._raw.shape, bool)[()])
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    kept = make(generator.bernoulli(stream_of(None), input._raw.shape, np.dtype(bool), 1 - p)[()])
+    draw = lambda size: generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()]  # noqa: E731
+    kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
     found: tuple[Tensor, Tensor] = native_dropout_op(input, kept, scale)
     return found
 

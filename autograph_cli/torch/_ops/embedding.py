@@ -6,8 +6,10 @@ from typing import Any
 
 from .._core.operation import operation
 from .._core.registry import composite
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump
+from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated
@@ -163,7 +165,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         raise ValueError("offsets has to be a 1D Tensor")
     if include_last_offset and offsets._raw.size == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if offsets._raw.size and offsets._raw[0] != 0:
+    if readable(offsets._raw) and offsets._raw[0] != 0:
         raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
                            f"However, got {offsets._raw[0]}")  # fmt: skip
     if max_norm is not None:
@@ -182,11 +184,12 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if raw.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if raw.size and raw.min() < 0:
+    numbers = whole(raw)
+    if readable(numbers) and numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(raw.max()) + 1
-    if raw.size and int(raw.max()) >= num_classes:
+    if readable(numbers) and int(numbers.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return one_hot_op(input, num_classes)
 

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from .._core import dtypes
+from .._core.batching import elementwise
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
+from .._core.placement import is_meta
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor
 
@@ -121,7 +123,8 @@ masked_fill_scalar = operation(
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    value=lambda f, grad, mask: f.sum(f.masked_select(grad, mask)),
+    value=lambda f, grad, mask: f.sum(
+        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)),
 )  # fmt: skip
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",
@@ -135,8 +138,8 @@ clamp_max_scalar = operation(
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)", node="LerpBackward0",
-    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - weight),
-    end=lambda f, grad, weight: f.mul_Scalar(grad, weight),
+    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
+    end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )  # fmt: skip
 _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
 
@@ -312,7 +315,7 @@ def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().zero_raised(base._raw, exponent._raw))
+    return make(kernels(base._raw).zero_raised(base._raw, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
@@ -327,8 +330,8 @@ def within(input: Tensor, low: Any, high: Any) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().within(input._raw, low, high))
+    return make(kernels(input._raw).within(input._raw, low, high))
 
 
-for _helper in (zero_beside, conj_number, log_of_number, zero_raised, full_like_number, within):
+for _helper in (zero_beside, conj_number, log_of_number, elementwise(zero_raised), full_like_number, elementwise(within)):
     setattr(operations, _helper.__name__, _helper)

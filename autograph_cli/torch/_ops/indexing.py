@@ -8,8 +8,10 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
+from .._core.placement import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.registry import composite, dispatch, methods
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, Wrapped, make
+from .._core.transforms import beside
 from .._core.views import check_inplace, run_inplace
 from . import views
 from ._index_checks import along
@@ -17,7 +19,8 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
-    self=lambda f, grad, self_sizes, indices: f.index_put_impl(f.zeros_of(self_sizes, grad), indices, grad, True),
+    self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
+        f.zeros_of(self_sizes, grad), indices, grad, True),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
@@ -102,7 +105,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return make(np.zeros(size, like._raw.dtype)[()])
+    return beside(like, lambda x, size: make(kernels(x._raw).zeros_of(size, x._raw)[()]), tuple(size))
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
@@ -195,8 +198,11 @@ def _consumes(item: Any) -> int:
     return 1
 
 
-def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """Selects, slices and new dimensions at once; what is left are the tensors to pick with, by dimension."""
+def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tensor, list[Any]]:
+    """Selects, slices and new dimensions at once; what is left are the tensors to pick with, by dimension.
+
+    `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
+    """
     taken = sum(map(_consumes, items))
     if taken > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
@@ -217,14 +223,14 @@ def _apply(input: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
         elif isinstance(item, (int, np.integer)):
             result = _select(result, dim, int(item), where)
         else:
-            result, dim = _tensor_index(result, dim, item, where, picks)
+            result, dim = _tensor_index(result, dim, item, where, picks, writes)
     return result, _by_dimension(picks)
 
 
-def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any]) -> tuple[Tensor, int]:
+def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any], writes: int) -> tuple[Tensor, int]:
     tensor = _index_tensor(item)
     kind = tensor._raw.dtype.kind
-    if tensor.ndim == 0 and kind in "iu":
+    if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
         return _select(result, dim, int(tensor._raw), where), dim
     if kind == "b":
         if tensor.ndim == 0:
@@ -237,10 +243,15 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
                     f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of the indexed "
                     f"tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
-        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(np.nonzero(tensor._raw))]
+        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(_mask_places(tensor._raw, writes))]
         return result, dim + tensor.ndim
     picks.append((dim, tensor))
     return result, dim + 1
+
+
+def _mask_places(mask: Any, writes: int) -> Any:
+    """Where a mask holds; of one without memory, as many places as are written."""
+    return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
 
 def _index_tensor(item: Any) -> Tensor:
@@ -281,11 +292,15 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if simple is not None:
         _copy_to(simple, value)
         return
-    picked, indices = _apply(input, _items(index))
+    picked, indices = _apply(input, _items(index), _rows(value))
     if indices:
         run_inplace(index_put_op.op, (picked, indices, _cast(value, picked), False))
     else:
         _copy_to(picked if picked is not input else views.alias(input), value)
+
+
+def _rows(value: Tensor) -> int:
+    return value._raw.shape[0] if value.ndim else 1
 
 
 def _value(input: Tensor, value: Any) -> Tensor:
@@ -305,7 +320,7 @@ def _value(input: Tensor, value: Any) -> Tensor:
 
 def _cast(value: Tensor, target: Tensor) -> Tensor:
     if value._raw.dtype != target._raw.dtype:
-        if value.ndim == 0 and not value.requires_grad:
+        if value.ndim == 0 and not value.requires_grad and not isinstance(value, Wrapped):
             return make(value._raw.astype(target._raw.dtype))
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {dtypes.cpp_name(target._raw.dtype)} for the "
@@ -340,6 +355,10 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
         )
+    if input.is_meta is not src.is_meta:
+        if src.is_meta:
+            raise NotImplementedError(NO_DATA)
+        src = make(without_memory(src._raw))
     return run_inplace(copy_op.op, (input, src))
 
 
@@ -364,14 +383,14 @@ def zero_(input: Tensor) -> Tensor:
 
 @dispatch()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
-    return index_put_op, input, _expanded_masks(indices), values, accumulate
+    return index_put_op, input, _expanded_masks(indices, _rows(values)), values, accumulate
 
 
-def _expanded_masks(indices: Any) -> list[Any]:
+def _expanded_masks(indices: Any, writes: int) -> list[Any]:
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
-            found += [make(places.astype(np.int64)) for places in np.nonzero(item._raw)]
+            found += [make(places.astype(np.int64)) for places in _mask_places(item._raw, writes)]
         else:
             found.append(item)
     return found
@@ -389,6 +408,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
+    if reduce is not None and isinstance(given, Wrapped):
+        kind = {"add": "sum", "multiply": "prod"}[reduce]
+        return operations.scatter_reduce_two, input, d, index, given, kind, True
     if reduce is not None:
         return scatter_reduced, input, d, index, given, reduce
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
@@ -435,9 +457,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    from .._core.general import kernels
-
-    places = kernels().nonzero(input._raw)
+    places = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
         return make(places)
     return tuple(make(np.ascontiguousarray(column)) for column in places.T)

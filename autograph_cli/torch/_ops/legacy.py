@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes
+from .._core.placement import NO_DATA
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor, new
@@ -92,7 +93,9 @@ TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.name 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of this tensor's legacy class; or the tensor as a given dtype, class or class name."""
     if dtype is None:
-        return f"torch.{self.dtype.legacy}"
+        return f"torch.{'meta.' if self.is_meta else ''}{self.dtype.legacy}"
+    if self.is_meta and isinstance(dtype, tensortype):
+        raise NotImplementedError(NO_DATA)
     return self.to(_dtype_of_type(dtype))
 
 

@@ -217,11 +217,12 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     n, m = (a._raw.shape[-2] if a.ndim > 1 else 1), a._raw.shape[-1]
     k, p = (b._raw.shape[-2], b._raw.shape[-1]) if b.ndim > 1 else (b._raw.shape[-1], 1)
     batch = dims.broadcast(a._raw.shape[:-2], b._raw.shape[:-2])
+    columns = (p,) if b.ndim > 1 else ()
     b = views.unsqueeze_op(b, 1) if b.ndim == 1 else b
     count = math.prod(batch)
     left = views.reshape(views.expand(a, (*batch, n, m)), (count, n, m))
     right = views.reshape(views.expand(b, (*batch, k, p)), (count, k, p))
-    shape = (*batch, *((n,) if a.ndim > 1 else ()), *((p,) if b.ndim > 1 else ()))
+    shape = (*batch, *((n,) if a.ndim > 1 else ()), *columns)
     return views.unsafe_view(bmm_(left, right), shape)
 
 

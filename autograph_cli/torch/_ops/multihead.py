@@ -155,7 +155,7 @@ def multi_head_attention_forward(
     k = _heads(k, rows, width) if static_k is None else static_k
     v = _heads(v, rows, width) if static_v is None else static_v
     if add_zero_attn:
-        nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype)
+        nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype, device=k.device)
         k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
         attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
     sources = k._raw.shape[1]

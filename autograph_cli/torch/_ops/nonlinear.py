@@ -9,6 +9,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
+from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 
@@ -32,7 +33,9 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
     scope: dict[str, Any] = {}
     given = "".join(f", {n}" for n in rest)
-    exec(f"def formula(f, grad, self{given}): return f.{name}_backward(grad, self{given})", scope)
+    text = f"f.{name}_backward(grad, self{given})"
+    exec(f"def formula(f, grad, self{given}): return {text}", scope)
+    scope["formula"].text = text
     run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})", node=f"{node}BackwardBackward0",
@@ -396,6 +399,8 @@ def _slopes(raw: Any, lower: float, upper: float) -> Any:
     from .._core import generator
     from .random import stream_of
 
+    if raw.__class__ is Meta:
+        return Meta(raw.shape, raw.dtype)
     low = raw <= 0
     noise = np.ones(raw.shape, raw.dtype)
     noise[low] = generator.uniform(stream_of(None), (int(low.sum()),), np.float64, lower, upper)

@@ -7,7 +7,9 @@ from typing import Any
 
 from .._core.operation import operation, operations
 from .._core.registry import composite
+from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.transforms import Batched
 from .._core.views import bump
 from . import functions, reductions, views
 from .arithmetic import no_derivative
@@ -260,6 +262,28 @@ def _update(running: Any, value: Any, momentum: float) -> None:
         bump(running)
 
 
+def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
+    """The statistics of each sample moved on, under vmap; RuntimeError where all samples share them."""
+    before, L.grad = L.grad, False
+    try:
+        spread = operations.sub_Scalar(operations.pow_Tensor_Scalar(results[2], -2.0), eps)
+        for statistic, value in zip(running, (results[1], spread * (count / max(count - 1, 1))), strict=True):
+            if statistic is not None and isinstance(value, Batched) and not isinstance(statistic, Batched):
+                raise RuntimeError(SHARED_STATISTICS)
+            if statistic is not None:
+                statistic.copy_(statistic * (1 - momentum) + value * momentum)
+    finally:
+        L.grad = before
+
+
+SHARED_STATISTICS = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
+    "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
+    "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
+    "work with vmap"
+)
+
+
 @composite(method=False)
 def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
                       eps: float) -> Any:  # fmt: skip
@@ -275,6 +299,10 @@ def normalized_batch(run: Any, input: Tensor, weight: Any, bias: Any, running_me
     results = run(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
         count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
+        if any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
+            plain = run(input, None, None, *read, training, momentum, eps)
+            _update_samples(plain, (running_mean, running_var), momentum, eps, count)
+            return results
         variance = results[2]._raw ** -2.0 - eps
         _update(running_mean, results[1]._raw, momentum)
         _update(running_var, variance * (count / max(count - 1, 1)), momentum)
@@ -340,6 +368,11 @@ def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = No
     out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
+            if isinstance(moved, Batched):
+                with_grad, L.grad = L.grad, False
+                running.copy_(views.view(moved, (n, c)).mean(0))  # type: ignore[attr-defined]
+                L.grad = with_grad
+                continue
             running._raw[...] = moved._raw.reshape(n, c).mean(0)
             bump(running)
     return views.view(out, input.shape)

@@ -8,6 +8,7 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
+from .._core.samples import by_samples
 from .._core.tensor import Tensor
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix, column
@@ -177,13 +178,14 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return finite_op(arithmetic.mul(matrix_norm(A, p), matrix_norm(inverse, p)), math.inf)
 
 
+@by_samples
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     from .._core.general import kernels
     from .._core.tensor import make
 
     check_matrix("linalg.matrix_rank", A, square=hermitian)
-    f, raw = kernels(), A._raw
+    f, raw = kernels(A._raw), A._raw
     low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
     if not raw.size:
         return make(f.xp.zeros(raw.shape[:-2], "int64")[()])

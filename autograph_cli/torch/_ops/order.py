@@ -10,8 +10,12 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.general import wrap_number
 from .._core.operation import operation
+from .._core.placement import beside, kernels
 from .._core.registry import composite
+from .._core.samples import by_samples
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
+from .._kernels.meta import Meta, readable
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
 from .results import named_result
@@ -143,8 +147,17 @@ def _numpy(x: Any) -> Any:
     return x._raw.dtype if isinstance(x, Tensor) else x.dtype
 
 
+def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
+    """The mean of the tangents so far, by the weights of their exponentials."""
+    if t.ndim == 0 or 0 in t.shape:
+        return t
+    weights = f.exp(f.sub(x, f.amax(f.real(x).detach(), (dim,), True)))
+    return f.div(f.cumsum(weights * t, dim), f.cumsum(weights, dim))
+
+
 logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)", floating=True,
+    tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )  # fmt: skip
 
@@ -228,7 +241,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        q = make(x._raw.dtype.type(q))
+        q = make(beside(x._raw.dtype.type(q), x._raw))
     _check_quantile(name, x, q, interpolation)
     d = None if dim is None else dims.wrap(dim, x.ndim)
     shape = _quantile_shape(x, q, d, keepdim)
@@ -262,7 +275,8 @@ def _check_quantile(name: str, x: Tensor, q: Tensor, interpolation: str) -> None
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
-    if bool(((q._raw < 0) | (q._raw > 1)).any()):
+    given = whole(q._raw)
+    if readable(given) and bool(((given < 0) | (given > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
 
@@ -304,13 +318,15 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
     side: Any = "right" if right else "left"
-    if row.ndim == 1 or not values.size:
+    if row.__class__ is Meta or values.__class__ is Meta:
+        found = Meta(values.shape, np.int64)
+    elif row.ndim == 1 or not values.size:
         row = row.reshape(-1)
         found = np.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
         found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
-    return np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
+    return kernels(found).xp.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
 
 
 def _side(name: str, right: bool, side: str | None) -> bool:
@@ -322,6 +338,7 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 
 @composite(method=False, out=True)
+@by_samples
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
@@ -348,11 +365,12 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
         )
     if sorter.dtype != np.int64:
         raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.cpp_name(sorter.dtype)}")
-    if sorter.size and (sorter.min() < 0 or sorter.max() >= row.shape[-1]):
+    if readable(sorter) and (sorter.min() < 0 or sorter.max() >= row.shape[-1]):
         raise RuntimeError(f"{name}(): sorter index out of range")
 
 
 @composite(method=False, out=True)
+@by_samples
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
     if boundaries.ndim != 1:

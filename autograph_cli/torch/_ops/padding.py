@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core.operation import operation
+from .._core.placement import kernels
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
+from .._core.transforms import beside
 from . import views
 
 Pad = tuple[int, ...]
@@ -51,7 +51,7 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
         shape[d] += left + right
         if shape[d] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    out = make(np.empty(shape, input._raw.dtype))
+    out = beside(input, lambda x, size: make(kernels(x._raw).xp.empty(size, x._raw.dtype)), tuple(shape))
     inside, source = out, input
     for i in range(dims):
         d = input.ndim - 1 - i

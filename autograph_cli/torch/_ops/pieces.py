@@ -13,7 +13,9 @@ import numpy as np
 from .._core import dims
 from .._core.dtypes import result_dtype
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
 from . import arranging, indexing, joining, views
 
@@ -244,6 +246,7 @@ block_diag_op = operation(
 
 
 @composite(method=False, name="_chunk_cat")
+@by_samples
 def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Tensor:
     """Each tensor cut into chunks along `dim` (the last one padded); chunks of the same number in one row."""
     if num_chunks < 1:
@@ -278,7 +281,7 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
 
 def _padded_chunks(a: Any, dim: int, count: int) -> Any:
     length = -(-a.shape[dim] // count)
-    wide = np.zeros((*a.shape[:dim], length * count, *a.shape[dim + 1 :]), a.dtype)
+    wide = kernels(a).xp.zeros((*a.shape[:dim], length * count, *a.shape[dim + 1 :]), a.dtype)
     wide[(slice(None),) * dim + (slice(a.shape[dim]),)] = a
     return wide.reshape(*a.shape[:dim], count, -1)
 
@@ -344,7 +347,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return make(np.empty(0, input._raw.dtype))
+        return make(kernels(input._raw).xp.empty(0, input._raw.dtype))
     places = np.indices((input._raw.size,) * r)
     pairs = itertools.pairwise(places)
     mask = np.ones(places.shape[1:], bool)

@@ -12,7 +12,9 @@ from .._core import dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
+from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
+from .._kernels.meta import Meta, readable
 from . import indexing, views
 from ._index_checks import along, check_index
 
@@ -37,7 +39,7 @@ index_copy_op = operation(
 
 def distinct(index: Tensor) -> Tensor:
     """The different numbers of an index."""
-    return make(np.unique(index._raw))
+    return index if index.is_meta else make(np.unique(index._raw))
 
 
 operations.distinct = distinct
@@ -103,6 +105,8 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
     if index._raw.dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.cpp_name(index._raw.dtype)}")
     n = input._raw.size
+    if not readable(index._raw):
+        return
     wrong = index._raw[(index._raw < -n) | (index._raw >= n)]
     if wrong.size and (n or name == "put_"):
         raise IndexError(f"out of range: tried to access index {wrong.flat[0]} on a tensor of {n} elements.")
@@ -290,6 +294,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @composite(method=False)
+@by_samples
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
@@ -300,11 +305,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     rest, found = indices._raw, []
     for i, n in enumerate(sizes):
         below = math.prod(sizes[i + 1 :])
-        found.append(make(np.asarray(rest // max(below, 1) % max(n, 1))[()]))
+        found.append(make((rest // max(below, 1) % max(n, 1))[()]))
     return tuple(found)
 
 
 @composite(method=False, out=True)
+@by_samples
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
@@ -341,8 +347,10 @@ def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if raw.dtype not in (np.dtype("int32"), np.dtype("int64")):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    if raw.size and raw.min() < 0:
+    if readable(raw) and raw.min() < 0:
         raise RuntimeError("repeats can not be negative")
+    if output_size is not None and raw.__class__ is Meta:
+        return make(Meta((output_size,), raw.dtype))
     if output_size is not None and output_size != raw.sum():
         raise RuntimeError("allocated size does not match required size")
     return make(np.repeat(np.arange(raw.size, dtype=raw.dtype), raw))

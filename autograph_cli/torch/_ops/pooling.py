@@ -9,6 +9,7 @@ from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
 from .conversion import contiguous, has_format
@@ -300,7 +301,7 @@ def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, re
         size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
     batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
     if samples is None:
-        samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype)
+        samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype, device=input.device)
     samples = _fitting_samples(samples, batch, input._raw.shape[-dims - 1], dims)
     found = fractional[dims](input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples)
     return found if return_indices else found[0]
@@ -345,7 +346,7 @@ def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any,
             f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got indices tensor "
             f"with shape: {list(indices._raw.shape)}"
         )
-    if indices._raw.size and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
+    if readable(indices._raw) and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
         raise RuntimeError(
             f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size {'x'.join(map(str, size))}"
         )

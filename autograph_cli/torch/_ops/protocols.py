@@ -15,7 +15,8 @@ from .._core.node import LEAF
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.state import S
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Dual, core
 from .._core.views import materialize
 from ._data import warn_scalar
 from .creation import from_numpy
@@ -121,19 +122,27 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
     )  # fmt: skip
 
 
-def text(tensor: Tensor, prefix: str | None = None) -> str:
+def text(tensor: Tensor, prefix: str | None = None, tangent: str | None = None) -> str:
     """`repr` of a tensor; `prefix` stands before its elements (the class by default)."""
+    if isinstance(tensor, Wrapped):
+        return tensor._text()
     if prefix is None:
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
     if tensor.is_sparse:
         return sparse_text(tensor)
     node = tensor.grad_fn
+    if tensor.is_meta:
+        return formatting.meta_str(
+            tensor._raw.shape, tensor.dtype.name, default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
+            requires_grad=tensor.requires_grad, grad_fn_name=None if node is None else type(node).__name__, prefix=prefix,
+        )  # fmt: skip
     return formatting.tensor_str(
         tensor._raw,
         tensor.dtype.name,
         default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
         requires_grad=tensor.requires_grad,
         grad_fn_name=None if node is None else type(node).__name__,
+        tangent=tangent,
         options=_printing["options"],
         prefix=prefix,
     )
@@ -144,7 +153,9 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    if not self._raw.ndim and type(self) is Tensor:
+    if isinstance(self, Dual):
+        self = core(self)
+    if not self._raw.ndim and type(self) is Tensor and not self.is_meta:
         return formatting.format_scalar(self._raw, spec)
     return object.__format__(self, spec)
 
@@ -216,6 +227,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self.is_sparse:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    if self.is_meta:
+        raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
     if self._raw.dtype == dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     return materialize(self).view()
@@ -235,6 +248,8 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 def _dlpack(self: Tensor, **options: Any) -> Any:
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
     return materialize(self).__dlpack__(**options)
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import keyword
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, dtypes, general
+from .._core import dims, dtypes, general, randomness
 from .._core import generator as samplers
+from .._core.batching import expanded, value_of
 from .._core.named import Named
-from .._core.operation import operation
+from .._core.operation import operation, operations
+from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
+from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
+from .._core.transforms import batched, below
 from .._core.views import run_inplace
+from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -77,10 +83,14 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
+_UNSEEN = samplers.Stream()
+"""What tensors without memory draw from, so that nothing changes for others."""
 
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
+    if S.reserved and L.on_meta:
+        return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
 
@@ -133,13 +143,49 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
     """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    if raw.__class__ is Meta or L.on_meta:
+        small = miniature(without_memory(raw))
+        with on_meta():
+            return enlarged(raw.shape, in_order(draw, small))
+    return in_order(draw, raw)
+
+
+def in_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
+    """`in_memory_order` of an array with memory."""
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
     order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
     return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
 
 
+def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
+    """Random numbers of a shape; of an array without memory the dtype only."""
+    return Meta(shape, draw((1,)).dtype) if L.on_meta else draw(shape)
+
+
+def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
+    """Random numbers for each element of raw arrays and numbers."""
+    if not any(x.__class__ is Meta for x in given):
+        return draw(*given)
+    with on_meta():
+        return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
+
+
 # ---------------------------------------------------------------- by size
+
+
+def _new(name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None) -> Tensor:
+    """A tensor of random numbers; under vmap as its randomness says."""
+    if L.levels and out is None:
+        found = randomness.drawn(shape, draw)
+        return found.requires_grad_() if requires_grad else found
+    return finish(name, drawn(draw, shape), requires_grad, out)
+
+
+def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
+    if L.levels:
+        return _new(name, input._raw.shape, draw, requires_grad)
+    return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
 
 
 def _random(name: str, sampler: Callable[..., Any]) -> None:
@@ -149,13 +195,12 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         if more:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
-        return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
+        return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
     def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
              requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
-        raw = in_memory_order(lambda shape: sampler(stream_of(generator), shape, wanted), input._raw)
-        return finish(f"{name}_like", raw, requires_grad)
+        return _new_like(name, input, lambda shape: sampler(stream_of(generator), shape, wanted), requires_grad)
 
     run.__name__, like.__name__ = name, f"{name}_like"
     run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
@@ -185,8 +230,8 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
         raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    raw = samplers.integers(stream_of(generator), lengths("randint", (tuple(size),)), wanted, first, last)
-    return finish("randint", raw, requires_grad, out)
+    draw = lambda shape: samplers.integers(stream_of(generator), shape, wanted, first, last)  # noqa: E731
+    return _new("randint", lengths("randint", (tuple(size),)), draw, requires_grad, out)
 
 
 def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
@@ -206,8 +251,8 @@ def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, d
     """`randint` with the shape and the dtype of `input`."""
     first, last = _range("randint_like", list(args), low, high)
     wanted = placed("randint_like", dtype, layout, device, pin_memory, input._raw.dtype)
-    raw = in_memory_order(lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last), input._raw)
-    return finish("randint_like", raw, requires_grad)
+    draw = lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last)  # noqa: E731
+    return _new_like("randint", input, draw, requires_grad)
 
 
 @composite(method=False)
@@ -215,7 +260,10 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = 
              pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    return finish("randperm", samplers.permutation(stream_of(generator), int(n), wanted), requires_grad, out)
+    draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
+    if L.levels and out is None:
+        return randomness.drawn_each(draw)
+    return finish("randperm", draw(), requires_grad, out)
 
 
 @composite()
@@ -225,12 +273,31 @@ def multinomial(
     """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
     if input.ndim and input._raw.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
+    if input.is_meta:
+        return make(Meta((*input._raw.shape[:-1], num_samples), np.int64))
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
         general.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
         return out
-    return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement)))
+    return _multinomial(input.detach(), num_samples, replacement, generator)
+
+
+def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
+    """The rows of each sample drawn after those of the one before."""
+    level = randomness.innermost() if L.levels else None
+    if level is None:
+        return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, count, replacement)))
+    with below(level):
+        value, batched_here = value_of(level, input)
+        if level.randomness == "same":
+            if batched_here:
+                raise RuntimeError(randomness.NOT_THE_SAME)
+            return _multinomial(value, count, replacement, generator)
+        value = expanded(value, batched_here, level.size)
+        *lead, classes = value._raw.shape
+        rows = operations.reshape(value, (math.prod(lead), classes))
+        return batched(level, operations.reshape(_multinomial(rows, count, replacement, generator), (*lead, count)), 0)
 
 
 # ---------------------------------------------------------------- in place
@@ -323,7 +390,7 @@ _bernoulli_one = _fills(
 
 def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
     chances = f.xp.broadcast_to(p, a.shape)
-    return samplers.bernoulli_each(stream_of(generator), chances, a.dtype)[()]
+    return _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()], chances)
 
 
 _bernoulli_each = operation(
@@ -332,7 +399,7 @@ _bernoulli_each = operation(
 )  # fmt: skip
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
-    lambda f, p, generator: samplers.bernoulli_each(stream_of(generator), p, p.dtype)[()], self=_zeros,
+    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p), self=_zeros,
 )  # fmt: skip
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
@@ -358,7 +425,11 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 # ---------------------------------------------------------------- normal numbers around tensors
 
 
-def _around(mean: Any, std: Any, generator: Any) -> Any:
+def _around(f: Any, mean: Any, std: Any, generator: Any) -> Any:
+    return _drawn_for(lambda m, s: _normal_around(m, s, generator), mean, std)
+
+
+def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
     if bool((np.asarray(std) < 0).any()):
         raise RuntimeError("normal expects all elements of std >= 0.0" if np.ndim(std) else
                            f"normal expects std >= 0.0, but found std {std:g}")  # fmt: skip
@@ -368,15 +439,15 @@ def _around(mean: Any, std: Any, generator: Any) -> Any:
 
 
 _normal_mean = operation(
-    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", _around,
     node="NormalBackward1", mean=_zeros,
 )  # fmt: skip
 _normal_std = operation(
-    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward2", std=_zeros,
 )  # fmt: skip
 _normal_both = operation(
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", lambda f, *a: _around(*a),
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", _around,
     node="NormalBackward3", mean=_zeros, std=_zeros,
 )  # fmt: skip
 
@@ -388,8 +459,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """Normal numbers around `mean`, `std` apart: one or both are tensors, or else a `size` is given."""
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
-        raw = samplers.normal(stream_of(generator), lengths("normal", (tuple(size),)), wanted, float(mean), float(std))
-        return finish("normal", raw, requires_grad, out)
+        draw = lambda shape: samplers.normal(stream_of(generator), shape, wanted, float(mean), float(std))  # noqa: E731
+        return _new("normal", lengths("normal", (tuple(size),)), draw, requires_grad, out)
     run = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}.get(
         (isinstance(mean, Tensor), isinstance(std, Tensor))
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 from .pieces import unsafe_split_op as unsafe_split
 
 lstm_layer = operation(
@@ -186,12 +187,19 @@ class Packed(NamedTuple):
     sizes: list[int]
 
 
+def _all_inward(input: Any, cell: Cell) -> tuple[Any, Cell]:
+    """All steps multiplied at once, as PyTorch does it on the CPU, and the cell that takes them."""
+    return (input, cell) if input.is_meta else (cell.inward(input), cell._replace(w_ih=None))
+
+
 def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
-    """One layer in one direction over (steps, batch, features)."""
-    steps = cell.inward(input).unbind(0)
+    """One layer in one direction over (steps, batch, features), or over a tuple of steps."""
+    if not isinstance(input, tuple):
+        input, cell = _all_inward(input, cell)
+        input = input.unbind(0)
+    steps, outputs = input, []
     if not steps:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    outputs, cell = [], cell._replace(w_ih=None)
     for x in reversed(steps) if backwards else steps:
         state = step(x, state, cell)
         outputs.append(state[0])
@@ -200,7 +208,8 @@ def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: boo
 
 def _over_packed(step: Step, input: Packed, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
     run = _packed_backwards if backwards else _packed_forwards
-    outputs, ends = run(step, cell.inward(input.data), input.sizes, state, cell._replace(w_ih=None))
+    data, cell = _all_inward(input.data, cell)
+    outputs, ends = run(step, data, input.sizes, state, cell)
     output = operations.cat(outputs, 0)
     return Packed(output, input.sizes), ends[0] if backwards else _joined(ends)
 
@@ -265,6 +274,8 @@ def _stack(kind: str, input: Any, states: list[State], cells: list[Cell], num_la
     directions = 2 if bidirectional else 1
     for layer in range(num_layers):
         outputs = []
+        if bidirectional and run is _over_steps and input.is_meta:
+            input = input.unbind(0)  # both directions share the steps
         for direction in range(directions):
             at = layer * directions + direction
             output, state = run(step, input, states[at], cells[at], direction == 1)
@@ -308,7 +319,7 @@ def _recurrent(kind: str) -> Callable[..., Any]:
         hx = list(hx) if kind == "lstm" else [hx]
         dropout = dropout if train else 0
         projected = kind == "lstm" and hx[0]._raw.shape[2] != hx[1]._raw.shape[2]
-        if kind == "lstm" and not packed and not projected and input._raw.dtype.name == "float32" and input._raw.size:
+        if kind == "lstm" and not packed and not projected and input._raw.dtype.name == "float32" and readable(input._raw):
             return _lstm_by_layers(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
         cells = list(_cells(params, has_biases, projected))
         input = input.transpose(0, 1) if batch_first else input

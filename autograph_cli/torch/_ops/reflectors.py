@@ -85,7 +85,7 @@ def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().unit_matrix(m, n, like._raw))
+    return make(kernels(like._raw).unit_matrix(m, n, like._raw))
 
 
 operations.unit_matrix = unit_matrix
@@ -139,7 +139,7 @@ def _difference(A: Tensor, M: Tensor | None, multiply: Any) -> Tensor:
 def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | None = None) -> Tensor:
     """Orthonormal columns whose span approximates that of A - M (Halko and others, 2009, algorithm 4.4)."""
     f = operations
-    R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype)
+    R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(mH(f, x), Q))).Q

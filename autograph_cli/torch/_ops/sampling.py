@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -100,6 +101,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             f"Input and output sizes should be greater than 0, but got input (H: {input._raw.shape[2]}, W: "
             f"{input._raw.shape[-1]}) output (H: {output[0]}, W: {output[-1]})"
         )
+    if not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
+        raise NotImplementedError(f'"upsample_{mode}{dims}d" not implemented for \'{cpp_name(input._raw.dtype)}\'')
     found: Tensor = resizings[kind + "_aa" * antialias, dims](input, output, bool(align_corners), scales)
     return found
 
@@ -185,7 +188,7 @@ def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     from .._core.general import kernels
     from .._core.tensor import make
 
-    return make(kernels().affine_base(grad._raw, size, align_corners))
+    return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))
 
 
 operations.affine_base = affine_base

@@ -7,7 +7,9 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.tensor import Tensor, make
+from .._core.stand_in import whole
+from .._core.tensor import Tensor, Wrapped, make
+from .._kernels.meta import readable
 from . import functions as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
@@ -180,12 +182,22 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
 def exp_block(a: Tensor, grad: Tensor) -> Tensor:
     """The derivative of the matrix exponential at `a` towards `grad`, as a block of a larger exponential."""
     n = a._raw.shape[-1]
-    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), a)
+    if a.is_meta:
+        return _exp_block_of_parts(a, grad, n)
+    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), grad if isinstance(grad, Wrapped) else a)
     for i, j, block in ((0, 0, a), (n, n, a), (0, n, grad)):
         rows = views.slice_op(meta, meta.ndim - 2, i, i + n, 1)
         views.slice_op(rows, meta.ndim - 1, j, j + n, 1).copy_(block)
     rows = views.slice_op(matrix_exp_op(meta), meta.ndim - 2, 0, n, 1)
     return views.slice_op(rows, meta.ndim - 1, n, 2 * n, 1)
+
+
+def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
+    """The same on the device `meta`, where PyTorch joins the blocks."""
+    d = a.ndim - 1
+    rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
+    above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)
+    return views.slice_op(above, d, n, 2 * n, 1)
 
 
 def solve_recorded(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
@@ -200,7 +212,8 @@ def pinv_plain(A: Tensor) -> Tensor:
 def is_singular(det: Tensor) -> bool:
     from .._core.general import kernels
 
-    return bool(kernels().is_singular(det._raw))
+    raw = whole(det._raw)
+    return bool(kernels(raw).is_singular(raw))
 
 
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
@@ -370,7 +383,7 @@ def _default_without_atol(atol: Any, default: float) -> Any:
         return 0.0 if atol > 0 else default
     from .._core.general import kernels
 
-    return kernels().xp.where(atol > 0, 0.0, default)
+    return kernels(atol).xp.where(atol > 0, 0.0, default)
 
 
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
@@ -422,7 +435,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 0:
         from .._core.general import kernels
 
-        one = make(kernels().xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
     if n < 0:
         A, n = inv(A), -n
@@ -453,7 +466,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
-    if info._raw.any():
+    if readable(whole(info._raw)) and whole(info._raw).any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 

@@ -205,7 +205,7 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
     from .._core.general import kernels
 
-    return make(kernels().arange_like(start, end, step, like._raw))
+    return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
 
 operations.arange_like = arange_like

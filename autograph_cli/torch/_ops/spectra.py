@@ -6,8 +6,10 @@ import warnings
 
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
+from .._kernels.meta import readable
 from . import arithmetic, views
 from ._data import warn_once
 from .fft import c2c, c2r, r2c
@@ -173,7 +175,8 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else (total - n_fft // 2 if center else total)
     signal, envelope = (views.slice_op(x, 1, start, min(end, total), 1) for x in (signal, envelope))
-    smallest = abs(envelope._raw).min(initial=float("inf"))
+    squares = whole(envelope._raw)
+    smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
     if smallest < 1e-11:
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
     signal = arithmetic.true_divide(signal, envelope)
@@ -188,7 +191,7 @@ def _padded_window(window: Tensor | None, n_fft: int, size: int, input: Tensor) 
     """The window of a frame's length; ones where none is given."""
     if window is None:
         real = input.dtype.to_real()
-        window = functions["ones"]((size,), dtype=real)
+        window = functions["ones"]((size,), dtype=real, device=input.device)
     if size == n_fft:
         return window
     left = (n_fft - size) // 2

@@ -10,7 +10,9 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
+from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
+from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -213,7 +215,7 @@ def _weights(name: str, weights: Tensor | None, count: int) -> None:
     if weights._raw.size != count:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                            f"{weights._raw.size} != {count}")  # fmt: skip
-    if count and weights._raw.min() < 0:
+    if count and readable(whole(weights._raw)) and whole(weights._raw).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -237,7 +239,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         freedom = total - correction
     else:
         freedom = total - mul_scalar((w * aweights).sum(), correction) / total if correction else total
-    if freedom._raw <= 0:
+    if readable(whole(freedom._raw)) and (whole(freedom._raw) <= 0).all():
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
     product = rows.mm((rows if w is None else rows * w).t().conj())

@@ -9,9 +9,10 @@ import numpy as np
 
 from .._core import dims
 from .._core.operation import operation, operations
+from .._core.placement import kernels
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
 from .._core.views import spanned
 from . import functions as unary
 
@@ -82,6 +83,7 @@ as_strided_op = operation(
         grad, size, stride, offset, self_sizes, self_strides),
 )  # fmt: skip
 alias = operation("alias(Tensor self)", view=True, self=lambda f, grad: grad)
+operation("_fw_primal(Tensor self, int level)", lambda f, self, level: f.alias(self), node="Identity", view=True, self=lambda f, grad: grad)
 diagonal_op = operation(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", view=True,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
@@ -143,7 +145,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         return view_op(input, size)
     stride = _alias_strides(raw, size)
     if stride is not None:
-        return reshape_alias(input, size, stride)
+        return view_op(input, size) if input.is_meta else reshape_alias(input, size, stride)
     return unsafe_view(unary.clone(input), size)
 
 
@@ -426,20 +428,18 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
     """The gradient of the memory under a strided window; overlapping elements add up."""
     from .._core.tensor import make
 
-    if grad.requires_grad:
+    if grad.requires_grad or isinstance(grad, Wrapped):
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         places = make(_window_places(reach, size, stride, offset))
-        memory = make(np.zeros(reach, grad._raw.dtype))
-        if len(set(places._raw.ravel().tolist())) == places._raw.size:
+        memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
+        if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
         flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
-    from .._core.general import kernels
-
-    return make(kernels().as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+    return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:

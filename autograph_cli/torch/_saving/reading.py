@@ -7,14 +7,14 @@ import pickle
 import pickletools
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import dtypes, layout
 from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .storages import STORAGES, Storage, rebuild_parameter, rebuild_tensor
+from .storages import STORAGES, Storage, rebuild_meta, rebuild_parameter, rebuild_tensor
 from .writing import OURS
 
 LoadStorage = Callable[[str, Any, str, int], Any]
@@ -129,6 +129,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": rebuild_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": _sparse,
@@ -182,6 +183,11 @@ class RestrictedMachine:
     Nothing but `CALLED` and what the user added as `safe` is ever called; UnpicklingError for everything else.
     """
 
+    steps: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
+    """What each opcode does; filled in below."""
+    advice = ADVICE
+    """How an error begins."""
+
     def __init__(self, load: LoadStorage, safe: dict[str, Any]) -> None:
         self._find = persistent(load)
         self._safe = safe
@@ -194,15 +200,15 @@ class RestrictedMachine:
             for opcode, argument, _ in pickletools.genops(data):
                 if opcode.name == "STOP":
                     return self._pop()
-                step = _STEPS.get(opcode.name)
+                step = self.steps.get(opcode.name)
                 if step is None:
                     raise ValueError(f"Unsupported operand {opcode.name}")
                 step(self, argument)
         except RecursionError:
             raise
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-            raise pickle.UnpicklingError(f"{ADVICE}{error}") from None
-        raise pickle.UnpicklingError(f"{ADVICE}the pickle has no end")
+            raise pickle.UnpicklingError(f"{self.advice}{error}") from None
+        raise pickle.UnpicklingError(f"{self.advice}the pickle has no end")
 
     # -- the stack
 
@@ -308,7 +314,7 @@ def _shown(x: Any) -> str:
     return getattr(x, "__qualname__", None) or type(x).__name__
 
 
-_STEPS: dict[str, Callable[[RestrictedMachine, Any], None]] = {
+RestrictedMachine.steps = {
     "PROTO": lambda m, a: None,
     "GLOBAL": RestrictedMachine.name,
     "REDUCE": RestrictedMachine.call,

@@ -10,6 +10,8 @@ import numpy as np
 from .._core import dtypes
 from .._core.dtypes import dtype
 from .._core.tensor import Tensor
+from .._core.views import as_strided_raw
+from .._kernels.meta import Meta
 from .._ops.conversion import _root, strides
 from .._ops.legacy import instance
 
@@ -47,9 +49,19 @@ def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any, requires_g
     if needed > available:
         raise ValueError(f"a tensor reaches beyond its storage: {needed} elements are needed, {available} are there")
     flat = storage.bytes[: available * kind.itemsize].view(kind.numpy)
-    steps = [s * kind.itemsize for s in stride]
-    raw = np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps) if math.prod(size) else flat[:0].reshape(size)
+    raw = as_strided_raw(flat, tuple(size), tuple(stride), offset) if math.prod(size) else flat[:0].reshape(size)
     made: Tensor = instance(Tensor, raw)
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """A tensor without memory."""
+    numbers = (*size, *stride)
+    if not isinstance(of, dtype) or len(size) != len(stride) or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers):
+        raise ValueError("a tensor's size, stride or dtype is not valid")
+    made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
         made.requires_grad_()
     return made

@@ -28,6 +28,7 @@ class Global:
 
 
 REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
@@ -90,6 +91,8 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
 
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
+        if tensor.is_meta:
+            return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)  # type: ignore[attr-defined]
         storage, length, offset, stride = self._places.place(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
         if name is None:

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .._core import dtypes
 from .._core.general import annotate
 from .._core.node import (
@@ -24,12 +22,13 @@ from .._core.node import (
     freed,
     like_of,
     save,
-    shape_dtype,
     unpack,
 )
+from .._core.placement import filled
 from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
+from .._core.transforms import below, top_level
 from .._core.views import CUSTOM, MULTIPLE, bump, counter, make_view, materialize, rebase
 
 
@@ -42,6 +41,7 @@ class FunctionCtx:
     dirty_tensors: Any
     non_differentiable: Any
     materialize_grads: Any
+    saved_for_forward: Any
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `backward`, which finds them in `ctx.saved_tensors`; a second call replaces the first."""
@@ -59,27 +59,32 @@ class FunctionCtx:
         """Whether `backward` gets zeros (the default) or None for outputs that no gradient reached."""
         self.materialize_grads = value
 
-    def save_for_forward(self, *_: Any) -> None:
-        raise NotImplementedError(
-            "save_for_forward: forward-mode differentiation is not available in autograph's engine"
-        )
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`, which finds them in `ctx.saved_tensors`."""
+        self.saved_for_forward = tensors
 
 
 class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Each Function has a subclass of its own, named `<Function>Backward`."""
 
-    __slots__ = ("_differentiable", "_item_edges", "_item_results", "_tensor_places", "dirty_tensors", "materialize_grads",
-                 "needs_input_grad", "non_differentiable", "to_save")  # fmt: skip
+    __slots__ = ("_constant", "_differentiable", "_in_jvp", "_item_edges", "_item_results", "_tensor_places",
+                 "dirty_tensors", "materialize_grads", "needs_input_grad", "non_differentiable", "saved_for_forward",
+                 "to_save")  # fmt: skip
 
     _multiple = True
     _takes_none = True
     _forward_cls: type[Function]
+    _constant: tuple[Any, ...]
+    """The outputs that were marked as not differentiable."""
+    _in_jvp: bool
     _tensor_places: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
+        if self._in_jvp:
+            return self.saved_for_forward or ()
         saved = getattr(self, "_saved", ())
         if saved is None:
             raise freed()
@@ -95,6 +100,9 @@ class BackwardCFunction(FunctionCtx, Node):
         if self._saved is None:
             raise freed()
         return tuple(SavedTensor(self, i) for i in range(len(self._saved)))
+
+    def _has_gradient(self, i: int, output: Tensor) -> bool:
+        return not _among(output, self._constant) and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` on the gradients of the outputs."""
@@ -144,7 +152,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
 
 def _zeros(like: Any) -> Tensor:
-    return make(np.zeros(*shape_dtype(like))[()])
+    return make(filled(like, 0))
 
 
 # ---------------------------------------------------------------- the user's class
@@ -228,19 +236,39 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
-        apart = cls.setup_context is not Function.setup_context
-        args = _positional(cls.forward, args, kwargs, apart)
+        args = _positional(cls.forward, args, kwargs, cls._is_apart())
+        level = top_level(args) if L.levels else None
+        if level is None:
+            return cls._applied(args)[1]
+        with below(level):
+            return level.function(cls, args)
+
+    @classmethod
+    def _is_apart(cls) -> bool:
+        """Whether `forward` takes no `ctx`, and `setup_context` does."""
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def _context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
         node: BackwardCFunction = object.__new__(cls._backward_cls)
-        node.to_save = node.dirty_tensors = node.non_differentiable = None
-        node.materialize_grads = True
+        node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
+        node.materialize_grads, node._in_jvp, node._constant = True, False, ()
         node._tensor_places = tuple(isinstance(x, Tensor) for x in args)
         node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
+        return node
+
+    @classmethod
+    def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The node, which is the `ctx`, and what `forward` gave."""
+        if L.levels and top_level(args) is not None:
+            return cls._applied_above(args)
+        node = cls._context(args)
         number = next_sequence_nr()
         record = L.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
         mode, L.grad = L.grad, False
         try:
-            if apart:
+            if cls._is_apart():
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
             else:
@@ -249,7 +277,56 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             L.grad = mode
         _check_ctx(node)
         node._edges, node._seq = edges, number
-        return _finish(node, args, result, record)
+        return node, _finish(node, args, result, record)
+
+    @classmethod
+    def _applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
+        if not cls._is_apart():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                "override the setup_context staticmethod. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        result = cls.apply(*args)
+        node = cls._context(args)
+        mode, L.grad = L.grad, False
+        try:
+            cls.setup_context(node, args, result)
+        finally:
+            L.grad = mode
+        node._constant = _tensors(node.non_differentiable, "")
+        return node, result
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """(outputs, their batch dimensions) of arguments of which some have a batch dimension; see `torch.vmap`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangent of each output, given those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @classmethod
+    def _tangents(cls, node: Any, primals: Any, result: Any, tangents: list[Any]) -> tuple[Any, ...]:
+        """What the user's `jvp` gives, one for each output."""
+        node._in_jvp = True
+        try:
+            found = cls.jvp(node, *tangents)
+        finally:
+            node._in_jvp = False
+        found = found if isinstance(found, tuple) else (found,)
+        expected = len(result) if isinstance(result, tuple) else 1
+        if len(found) != expected:
+            raise RuntimeError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got {len(found)})"
+            )
+        return found
 
 
 def _positional(
@@ -319,6 +396,7 @@ def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record:
         if isinstance(x, Tensor):
             outputs[i] = _attach(node, i, x, args, dirty)
     _save(node, args, outputs, record)
+    node._constant = constant
     node.to_save = node.dirty_tensors = node.non_differentiable = None
     if record and S.observer is not None:
         S.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._core.backward import grad
+from .._core.forward import joined, paired
 from .._core.operation import operations
+from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
+from .._core.transforms import DualLevel, dual, running
+from .._core.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
 Function = Callable[..., Any]
@@ -117,14 +121,54 @@ def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bo
     tensor([[2., 0.],
             [0., 4.]])
     """
-    _check_strategy("jacobian", strategy, vectorize)
+    _check_strategy("jacobian", strategy, vectorize, create_graph, strict)
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs)
     with enable_grad():
         call = _Call(func, inputs, "jacobian", create_graph, strict)
-        rows = tuple(_rows(call, i, create_graph, strict) for i in range(len(call.outputs)))
+        rows = _vectorized(call, create_graph) if vectorize else tuple(_rows(call, i, create_graph, strict) for i in range(len(call.outputs)))
     if not create_graph:
         rows = tuple(tuple(block.detach() for block in row) for row in rows)
     blocks = rows if call.tuple_in else tuple(row[0] for row in rows)
     return blocks if call.tuple_out else blocks[0]
+
+
+def _vectorized(call: _Call, create_graph: bool) -> tuple[Tensors, ...]:
+    """All blocks from one backward pass over a batch of cotangents."""
+
+    def pull(*basis: Tensor) -> Tensors:
+        found = _grad(call.outputs, call.inputs, basis, create_graph, retain_graph=True)
+        return tuple(_zeros(x) if g is None else g for g, x in zip(found, call.inputs, strict=True))
+
+    sizes = [o._raw.size for o in call.outputs]
+    stacks = [stacked.split(sizes) for stacked in vmap(pull)(*standard_basis(list(call.outputs)))]
+    return tuple(
+        tuple(stack[i].view((*o._raw.shape, *x._raw.shape)) for stack, x in zip(stacks, call.inputs, strict=True))
+        for i, o in enumerate(call.outputs)
+    )
+
+
+def _forward_jacobian(func: Function, inputs: Any) -> Any:
+    """The blocks from one run of the function over a batch of tangents."""
+    tuple_in, given = _tensors(inputs, "inputs", "jacobian")
+    tuple_out = False
+
+    def push(*basis: Tensor) -> Tensors:
+        nonlocal tuple_out
+        with running(DualLevel()) as level:
+            duals = [dual(level, *paired(x, t)) for x, t in zip(given, basis, strict=True)]
+            tuple_out, outputs = _tensors(func(*duals), "outputs of the user-provided function", "jacobian")
+            tangents = [split(level, y)[1] for y in joined(level, outputs)]
+        return tuple(_zeros(y) if t is None else t for t, y in zip(tangents, outputs, strict=True))
+
+    columns = [stacked.detach().movedim(0, -1) for stacked in vmap(push)(*standard_basis(list(given)))]
+    sizes = [x._raw.size for x in given]
+    rows = [
+        [part.reshape((*column._raw.shape[:-1], *x._raw.shape)) for part, x in zip(column.split(sizes, -1), given, strict=True)]
+        for column in columns
+    ]
+    blocks: Any = rows if tuple_in else [row[0] for row in rows]
+    return blocks if tuple_out else blocks[0]
 
 
 def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
@@ -162,10 +206,11 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    _check_strategy("hessian", outer_jacobian_strategy, vectorize)
     tuple_in, given = _tensors(inputs, "inputs", "hessian")
 
     def first(*xs: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            xs = tuple(map(fresh, xs))
         call = _Call(func, xs, "hessian", True, strict, fresh=False)
         _require_scalar(call, "hessian")
         found = tuple(
@@ -174,17 +219,39 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
         _require_grad(found, "jacobian", strict)
         return found
 
-    blocks = jacobian(first, given, create_graph=create_graph, strict=strict)
+    blocks = jacobian(
+        first, given, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy
+    )
     return blocks if tuple_in else blocks[0][0]
 
 
-def _check_strategy(name: str, strategy: str, vectorize: bool) -> None:
+def _check_strategy(name: str, strategy: str, vectorize: bool, create_graph: bool, strict: bool) -> None:
+    full = f"torch.autograd.functional.{name}"
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    if strategy == "forward-mode":
-        raise NotImplementedError(f"{name}: forward-mode differentiation is not available in autograph's engine yet")
-    if vectorize:
-        raise NotImplementedError(f"{name}: vectorize=True is not available in autograph's engine yet")
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
+            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    forward = strategy == "forward-mode"
+    if forward and create_graph:
+        raise NotImplementedError(
+            f'{full}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+            '`create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if forward and strict:
+        raise RuntimeError(
+            f'{full}: `strict=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+            '`strict=False` or `strategy="reverse-mode"`.'
+        )
+    if forward and not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        )
+    if vectorize and strict:
+        raise RuntimeError(
+            f"{full}: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
+            "`vectorize=False`."
+        )
 
 
 # ---------------------------------------------------------------- one call of the user's function

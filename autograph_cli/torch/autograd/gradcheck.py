@@ -15,6 +15,7 @@ from .._core.node import Node, edge_of, like_of
 from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
+from . import forward_check
 
 Function = Callable[..., Any]
 
@@ -37,11 +38,15 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _refuse(check_batched_grad=check_batched_grad, check_batched_forward_grad=check_batched_forward_grad,
-            check_forward_ad=check_forward_ad)  # fmt: skip
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
-        check.run(check_undefined_grad)
+        check.run(check_backward_ad, check_undefined_grad, check_batched_grad)
+        if check_forward_ad:
+            forward_check.run(check, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -63,7 +68,7 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    _refuse(check_fwd_over_rev=check_fwd_over_rev, gen_non_contig_grad_outputs=gen_non_contig_grad_outputs)
+    _refuse(gen_non_contig_grad_outputs=gen_non_contig_grad_outputs)
     given = _as_tuple(inputs)
     if grad_outputs is None:
         seeds = tuple(_random_gradient(o) for o in _differentiable(func(*given)))
@@ -80,7 +85,8 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
         gradients, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, fast_mode=fast_mode,
+        check_batched_grad=check_batched_grad, fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
     )  # fmt: skip
 
 
@@ -128,8 +134,10 @@ class _Check:
         self.fast = fast
         self.wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
 
-    def run(self, check_undefined: bool) -> None:
+    def run(self, backward: bool, check_undefined: bool, batched: bool) -> None:
         self._check_inputs()
+        if not backward:
+            return
         outputs = _differentiable(self.func(*self.inputs))
         if not outputs:
             self._check_constant()
@@ -138,6 +146,8 @@ class _Check:
         if any(is_complex):
             self._compare("imaginary", is_complex)
         self._compare("real", is_complex)
+        if batched:
+            self._check_batched(outputs)
         self._check_scales_with_gradient(outputs)
         if check_undefined:
             self._check_undefined()
@@ -263,6 +273,17 @@ class _Check:
         return [((b - a) / (2 * self.eps)).reshape(-1) for a, b in zip(low, high, strict=True)]
 
     # -- what else a backward must do
+
+    def _check_batched(self, outputs: tuple[Tensor, ...]) -> None:
+        """A batch of gradients gives what they give one by one."""
+        for i, output in enumerate(outputs):
+            seeds = [_random_gradient(output).detach() for _ in range(10)]
+            single = [grad(output, self.wanted, seed, retain_graph=True, allow_unused=True) for seed in seeds]
+            stacked = make(np.stack([seed._raw for seed in seeds]))
+            together = grad(output, self.wanted, stacked, retain_graph=True, allow_unused=True, is_grads_batched=True)
+            for j, g in enumerate(together):
+                if g is not None and not np.allclose(g._raw, np.stack([row[j]._raw for row in single]), self.rtol, self.atol):
+                    raise GradcheckError(f"For output {i} and input {j}: {forward_check.BATCHED}")
 
     def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:
         zeros = [make(np.zeros(o._raw.shape, o._raw.dtype)[()]) for o in outputs]

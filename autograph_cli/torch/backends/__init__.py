@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from . import cuda, cudnn, mkl, mps
+from .. import _missing
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum, quantized
 
-__all__ = ["cuda", "cudnn", "mkl", "mps"]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]
+fp32_precision = "none"
+
+_missing.speak_for(cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum, quantized)

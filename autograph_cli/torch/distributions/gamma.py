@@ -10,6 +10,7 @@ import numpy as np
 from .._core.generator import Stream, _normal_pairs, _unit53
 from .._core.operation import operation
 from .._ops.random import stream_of
+from ..autograd.function import Function, once_differentiable
 
 # PyTorch's constants are of single precision, also where it computes in double.
 THIRD = float(np.float32(1.0) / np.float32(3.0))
@@ -54,14 +55,36 @@ def _dirichlet_kernel(f: Any, a: Any) -> Any:
     return np.clip((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype), info.tiny, 1 - info.epsneg)
 
 
-def _no_gradient(f: Any, grad: Any) -> Any:
-    raise NotImplementedError(
-        "the gradient of gamma, beta and Dirichlet samples by their concentration is not available in autograph's engine yet: "
-        "use sample() where it is not needed"
-    )
+def _twice(f: Any, grad: Any) -> Any:
+    raise NotImplementedError("the derivative for '_standard_gamma_grad' is not implemented.")
 
 
-standard_gamma = operation("_standard_gamma(Tensor self)", _gamma_kernel, node="StandardGammaBackward0", self=_no_gradient)
-sample_dirichlet = operation(
-    "_sample_dirichlet(Tensor self)", _dirichlet_kernel, node="_DirichletBackward", self=_no_gradient
+standard_gamma = operation(
+    "_standard_gamma(Tensor self)", _gamma_kernel, node="StandardGammaBackward0",
+    self=lambda f, grad, self, result: grad * f._standard_gamma_grad(self, result),
 )
+standard_gamma_grad = operation(
+    "_standard_gamma_grad(Tensor self, Tensor output)", node="StandardGammaGradBackward0", self=_twice
+)
+dirichlet_grad = operation("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)")
+_dirichlet = operation("_sample_dirichlet(Tensor self)", _dirichlet_kernel)
+
+
+class _Dirichlet(Function):
+    """Each element moves as a beta variate does; the others make room."""
+
+    @staticmethod
+    def forward(ctx: Any, concentration: Any) -> Any:
+        x = _dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Any) -> Any:
+        x, concentration = ctx.saved_tensors
+        total = concentration.sum(-1, True).expand_as(concentration)
+        return dirichlet_grad(x, concentration, total) * (grad - (x * grad).sum(-1, True))
+
+
+sample_dirichlet = _Dirichlet.apply

@@ -79,7 +79,7 @@ def _drawn_again(tensor: Any, draw: Callable[[Any], Any], rejected: Callable[[An
     """Draw all elements, and those that are rejected again until none is."""
     draw(tensor)
     left = rejected(tensor)
-    while left.any():
+    while not tensor.is_meta and left.any():
         fresh = draw(torch.empty_like(tensor))
         tensor.copy_(torch.where(left, fresh, tensor))
         left = left & rejected(fresh)
@@ -109,7 +109,7 @@ def eye_(tensor: Any) -> Any:
     """The identity; ValueError unless 2-d."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(torch.eye(*tensor.shape))
+    return tensor.copy_(torch.eye(*tensor.shape, device=tensor.device))
 
 
 @_outside_the_graph
@@ -190,7 +190,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     if tensor.numel() == 0:
         return tensor
     rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
-    flat = torch.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator)
+    flat = torch.empty((rows, columns), dtype=tensor.dtype, device=tensor.device).normal_(0, 1, generator=generator)
     q, r = torch.linalg.qr(flat.t() if rows < columns else flat)
     q = q * torch.diag(r).sign()
     return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)

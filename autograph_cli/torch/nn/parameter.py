@@ -132,3 +132,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
         return _leaf(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+def replaced(have: Any, made: Any) -> Any:
+    """`have` with the values of `made`; where those are on another device, a new one in its place."""
+    if have.is_meta is made.is_meta:
+        have.data = made
+        return have
+    made = made.detach()
+    return Parameter(made, have.requires_grad) if isinstance(have, Parameter) else made.requires_grad_(have.requires_grad)

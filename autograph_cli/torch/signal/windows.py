@@ -91,7 +91,7 @@ def kaiser(m: int, sym: bool, row: Any, *, beta: float = 12.0) -> Any:
     scale = 2.0 * beta / (m if not sym else m - 1)
     k = row(-beta, min(beta, -beta + (m - 1) * scale))
     i0 = functions["i0"]
-    return i0((beta * beta - k**2).sqrt()) / i0(functions["tensor"](beta, dtype=k.dtype))
+    return i0((beta * beta - k**2).sqrt()) / i0(functions["tensor"](beta, dtype=k.dtype, device=k.device))
 
 
 def _cosines(m: int, sym: bool, row: Any, a: Any) -> Any:
@@ -99,8 +99,8 @@ def _cosines(m: int, sym: bool, row: Any, a: Any) -> Any:
         return None
     step = 2 * math.pi / (m if not sym else m - 1)
     k = row(0, (m - 1) * step)
-    weights = functions["tensor"]([(-1) ** i * w for i, w in enumerate(a)], dtype=k.dtype)
-    i = functions["arange"](len(a), dtype=k.dtype)
+    weights = functions["tensor"]([(-1) ** i * w for i, w in enumerate(a)], dtype=k.dtype, device=k.device)
+    i = functions["arange"](len(a), dtype=k.dtype, device=k.device)
     return (weights.unsqueeze(-1) * (i.unsqueeze(-1) * k).cos()).sum(0)
 
 

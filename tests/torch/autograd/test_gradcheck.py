@@ -230,10 +230,55 @@ def test_a_complex_mismatch_names_the_part(z):
         gradcheck(squares(right), z)
 
 
-@pytest.mark.parametrize("option", ["check_batched_grad", "check_forward_ad", "check_batched_forward_grad"])
-def test_what_is_not_available_is_refused(x, option):
-    with pytest.raises(NotImplementedError, match=f"{option}=True is not available"):
-        gradcheck(good, x, **{option: True})
+EVERYTHING = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("function", [lambda t: t**3, lambda t: torch.softmax(t, 0) * t.norm(), lambda t: t * (1 + 2j)])
+def test_forward_mode_and_batches_pass(x, function, fast):
+    assert gradcheck(function, x, fast_mode=fast, **EVERYTHING)
+
+
+def test_forward_mode_of_a_complex_input_passes(z):
+    assert gradcheck(lambda t: t * t.abs(), z, **EVERYTHING)
+
+
+def test_forward_over_backward_passes(x):
+    assert gradgradcheck(lambda t: t.exp() * t, x, check_fwd_over_rev=True)
+
+
+def test_a_wrong_jvp_is_found(x):
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            ctx.save_for_backward(t)
+            ctx.save_for_forward(t)
+            return t**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3 * ctx.saved_tensors[0] ** 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 2 * ctx.saved_tensors[0] ** 2
+
+    assert gradcheck(Cube.apply, x)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        gradcheck(Cube.apply, x, check_forward_ad=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad to be True"),
+        ({"check_batched_grad": True, "check_forward_ad": True, "check_backward_ad": False},
+         "check_batched_grad=True requires check_backward_ad to be True"),
+    ],
+)  # fmt: skip
+def test_options_that_need_another_are_told(x, options, message):
+    with pytest.raises(AssertionError, match=message):
+        gradcheck(good, x, **options)
 
 
 def test_something_must_be_checked(x):

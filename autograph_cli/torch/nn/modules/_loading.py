@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -148,6 +149,15 @@ def load_module(module: Any, state: Any, prefix: str, metadata: Any, strict: boo
                     unexpected.append(key)
 
 
+def _warn_no_op(key: str) -> None:
+    warnings.warn(
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
+        "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
+        "instead of copying them in place?)",
+        stacklevel=6,
+    )
+
+
 def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assign: bool) -> str | None:
     """Copy or assign one tensor; what went wrong, in words."""
     tensor: Any = Tensor
@@ -169,6 +179,8 @@ def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assi
                     given = given.requires_grad_(wants) if is_param else Parameter(given, requires_grad=wants)
                 setattr(module, name, given)
             else:
+                if target.is_meta and not given.is_meta:
+                    _warn_no_op(key)
                 target.copy_(given)
     except Exception as error:
         return (f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '

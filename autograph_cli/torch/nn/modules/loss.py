@@ -317,10 +317,9 @@ class LinearCrossEntropyLoss(Module):
         self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
 
     def forward(self, input: Any, target: Any) -> Any:
-        weight, bias = self.linear.weight, self.linear.bias
-        if self.out_features:
-            weight = weight.reshape(self.num_classes, *self.out_features, -1)
-            bias = None if bias is None else bias.reshape(self.num_classes, *self.out_features)
+        features = (self.num_classes, *self.out_features)
+        weight = self.linear.weight.view(*features, -1)
+        bias = None if self.linear.bias is None else self.linear.bias.view(features)
         return F.linear_cross_entropy(input, weight, target, linear_bias=bias, weight=self.weight, reduction=self.reduction,
                                       ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
                                       options=self.options)  # fmt: skip

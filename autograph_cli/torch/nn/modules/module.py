@@ -11,7 +11,7 @@ from .... import torch
 from ..._core.node import Handle
 from ..._core.state import S
 from ..._core.tensor import Tensor
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading
 from ._hooks import everywhere, register
 
@@ -357,11 +357,11 @@ class Module:
         for module in self.children() if recurse else ():
             module._apply(fn)
         with torch.no_grad():
-            for param in self._parameters.values():
+            for name, param in self._parameters.items():
                 if param is not None:
-                    param.data = fn(param)
+                    self._parameters[name] = replaced(param, fn(param))
                     if param.grad is not None:
-                        param.grad.data = fn(param.grad)
+                        self._parameters[name].grad = replaced(param.grad, fn(param.grad))
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -388,6 +388,11 @@ class Module:
             )
 
         def convert(t: Any) -> Any:
+            if t.is_meta and device is not None and torch.device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                    "when moving module from meta to a different device."
+                )
             return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
 
         return self._apply(convert)

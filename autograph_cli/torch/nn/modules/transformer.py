@@ -35,7 +35,7 @@ def _is_causal(mask: Any, said: bool | None, size: int | None) -> bool:
     """Whether a mask hides the future and nothing else; what the caller says about it counts more."""
     if said is not None or mask is None:
         return said is True
-    causal = Transformer.generate_square_subsequent_mask(mask.size(-2) if size is None else size, dtype=mask.dtype)
+    causal = Transformer.generate_square_subsequent_mask(mask.size(-2) if size is None else size, mask.device, mask.dtype)
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 

@@ -1,0 +1,124 @@
+"""`%%autograph`: in a notebook, run a cell, record it, and show its graph below.
+
+    %load_ext autograph_cli
+
+    %%autograph --backward --show dtype
+    import torch
+    x = torch.ones(3, requires_grad=True)
+    loss = (x ** 2).sum()
+
+The options are those of `autograph render`. Where PyTorch is loaded already, the cell uses it; else the engine.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.util
+import itertools
+import linecache
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from autograph_cli import AutographError
+from autograph_cli.graph import GraphError, Step, Trace
+from autograph_cli.record import imports, store
+
+_cells = itertools.count(1)
+
+
+def load(shell: Any) -> None:
+    """Give an IPython shell the cell magic; without PyTorch, all cells may import the engine as torch."""
+    shell.register_magic_function(lambda line, cell: run(shell, line, cell), "cell", "autograph")
+    if "torch" not in sys.modules and importlib.util.find_spec("torch") is None:
+        imports.serve_in_child()
+
+
+def run(shell: Any, line: str, cell: str) -> None:
+    """Run a cell as the shell would, and display the pictures that the options ask for.
+
+    What the cell raises is raised, and there is no picture. A wrong option, or a cell that builds no graph, is told
+    in a sentence.
+    """
+    notebook: Any = importlib.import_module("IPython.display")
+    options = shlex.split(line)
+    trace = _record(shell, cell)
+    with tempfile.TemporaryDirectory() as folder:
+        file = store.save(trace, Path(folder, "cell.json"))
+        pictures = Path(folder, "pictures")
+        pictures.mkdir()
+        if not _render([str(file), *options, "-o", f"{pictures}/"]):
+            return
+        for picture in sorted(pictures.iterdir(), key=lambda path: path.stat().st_mtime_ns):
+            data = picture.read_bytes()
+            if picture.suffix == ".svg":
+                notebook.display(notebook.SVG(data=data.decode()))
+            elif picture.suffix == ".png":
+                notebook.display(notebook.Image(data=data))
+            else:
+                print(data.decode(errors="replace"))
+
+
+def _render(options: list[str]) -> bool:
+    from autograph_cli.cli.render import render
+
+    try:
+        # What it says of files is of no use here: they are gone at once.
+        with contextlib.redirect_stderr(None), contextlib.redirect_stdout(None):
+            render.main(options, prog_name="%%autograph", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code == 0
+    except click.ClickException as error:
+        print(f"%%autograph: {error.format_message()}", file=sys.stderr)
+        return False
+    except (AutographError, GraphError) as error:
+        print(f"%%autograph: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _record(shell: Any, cell: str) -> Trace:
+    from autograph_cli.record.recorder import Recorder
+
+    real = "torch" in sys.modules and sys.modules["torch"].__name__ == "torch"
+    before = dict(shell.user_ns)
+    recorder = Recorder("first,last", "cell")
+    with contextlib.nullcontext() if real else imports.serve():
+        recorder.start()
+        try:
+            _execute(shell, cell)
+        finally:
+            trace = recorder.finish({k: v for k, v in shell.user_ns.items() if not k.startswith("_")})
+    return _of_pytorch(shell, before) if real else trace
+
+
+def _of_pytorch(shell: Any, before: dict[str, Any]) -> Trace:
+    """The graph that the cell's new tensors of PyTorch hang on."""
+    from autograph_cli.record import pytorch
+
+    roots = [
+        (name, value) for name, value in shell.user_ns.items()
+        if pytorch.is_tensor(value) and value.grad_fn is not None and before.get(name) is not value and name[0] != "_"
+    ]  # fmt: skip
+    steps = (Step(0, pytorch.graph_of(roots, [shell.user_ns])),) if roots else ()
+    return Trace("cell", steps, len(steps), "pytorch")
+
+
+def _execute(shell: Any, cell: str) -> None:
+    """Run the cell in the shell's namespace; the value of a last line that is an expression is displayed."""
+    source = shell.transform_cell(cell)
+    name = f"<cell {next(_cells)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    tree = ast.parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), shell.user_ns)
+    if isinstance(last, ast.Expr) and not source.rstrip().endswith(";"):
+        shell.displayhook(eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns))
+    elif isinstance(last, ast.Expr):
+        exec(compile(ast.Module([last], []), name, "exec"), shell.user_ns)

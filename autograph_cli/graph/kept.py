@@ -1,0 +1,100 @@
+"""The memory that nodes keep for backward: each storage and version once, however many nodes keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from autograph_cli.graph.facts import bytes_text, plain_name
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.records import Edge, Graph, Node, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One storage at one version: its bytes, who keeps it under which name, and which output it is, if known."""
+
+    storage: int | None
+    version: int
+    type: TensorType
+    bytes: int
+    savers: tuple[tuple[int, str], ...]
+    origin: Edge | None = None
+    given: bool = False
+    """Whether it is a leaf or an input, also one that this view does not have."""
+
+
+def kept_tensors(graph: Graph) -> list[Kept]:
+    """All that the nodes of a graph keep, in order of first use; what tells no storage stands alone."""
+    found: dict[tuple[object, int], Kept] = {}
+    origins = _origins(graph)
+    for node in graph:
+        for place, saved in enumerate(node.saved):
+            if saved.type is None:
+                continue
+            key = (node.id, place) if saved.storage is None else saved.storage, saved.version
+            before = found.get(key)
+            savers = (*(before.savers if before else ()), (node.id, plain_name(saved)))
+            largest = saved if before is None or saved.bytes > before.bytes else before
+            assert largest.type is not None
+            origin = None if saved.storage is None else origins.get(saved.storage)
+            found[key] = Kept(saved.storage, saved.version, largest.type, largest.bytes, savers, origin, saved.given)
+    return list(found.values())
+
+
+def _origins(graph: Graph) -> dict[int, Edge]:
+    """For each storage the output that it is: a leaf or an input before a result, which may be a view of it."""
+    found: dict[int, Edge] = {}
+    for node in sorted(graph, key=lambda node: (node.kind == "operation", node.id)):
+        for nr, output in enumerate(node.outputs):
+            if output.storage is not None:
+                found.setdefault(output.storage, Edge(node.id, nr))
+    return found
+
+
+def total_bytes(kept: Iterable[Kept]) -> int:
+    """The memory that they take; versions of one storage are the same memory."""
+    sizes: dict[object, int] = {}
+    for number, each in enumerate(kept):
+        key = ("alone", number) if each.storage is None else each.storage
+        sizes[key] = max(each.bytes, sizes.get(key, 0))
+    return sum(sizes.values())
+
+
+def retained(kept: Iterable[Kept]) -> list[Kept]:
+    """What lives on after a backward pass for `retain_graph=True` alone: results, not leaves and inputs."""
+    return [each for each in kept if not each.given]
+
+
+def origin_words(graph: Graph, kept: Kept) -> str:
+    """What it is: `leaf`, `input`, `result of tanh`; and the version, if it is not the first."""
+    node = None if kept.origin is None else graph.nodes[kept.origin.node]
+    words = _kind(node) if node is not None else "leaf or input" if kept.given else "made on the way"
+    return f"{words}, version {kept.version}" if kept.version else words
+
+
+def kept_words(kept: Sequence[Kept]) -> str:
+    """The total, and what `retain_graph=True` would keep of it."""
+    if not kept:
+        return "saved: nothing"
+    held = total_bytes(retained(kept))
+    return (
+        f"saved: {bytes_text(total_bytes(kept))} in {len(kept)} tensor{'s' * (len(kept) != 1)}, "
+        f"of which retain_graph=True would keep {bytes_text(held)} (results)"
+    )
+
+
+def kept_lines(graph: Graph, names: Sequence[tuple[str, ...]]) -> list[str]:
+    """A line for each, and the total."""
+    kept = kept_tensors(graph)
+    lines = []
+    for each in kept:
+        name = "?" if each.origin is None else names[each.origin.node][each.origin.nr]
+        savers = ", ".join(f"{names[number][0]} as {saved}" for number, saved in each.savers)
+        what = origin_words(graph, each)
+        lines.append(visible(f"{name}: {each.type} ({each.bytes} bytes), {what}; kept by {savers}"))
+    return [*lines, kept_words(kept)]
+
+
+def _kind(node: Node) -> str:
+    return node.kind if node.kind != "operation" else f"result of {node.op or node.name}"

@@ -1,0 +1,59 @@
+"""Inside of a backward: the operations that one node's backward ran, as a graph."""
+
+from __future__ import annotations
+
+from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.facts import not_recorded
+from autograph_cli.graph.names import visible
+from autograph_cli.graph.records import Edge, Graph, Node, Root
+from autograph_cli.graph.slices import find_nodes
+from autograph_cli.graph.views import as_input, data_edges, take
+
+
+def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, str]:
+    """What the backward of this node ran, and in words what that is.
+
+    The name is one that `Slice` knows, of one node. What was recorded on request is the whole of it; else the
+    derivatives in this graph that were made by the node are shown, which a pass with `create_graph` leaves.
+    Raises `GraphError` for a name that is unknown or of several nodes, for a leaf, and where nothing was recorded.
+    """
+    node = _one(graph, name)
+    if node.kind != "operation":
+        raise GraphError(f"{visible(name)!r} is no operation: its backward adds what comes to .grad, and no more.")
+    title = f"inside {visible(node.name)}"
+    if node.measured is not None and node.measured.inside is not None:
+        custom = not any(root.name.startswith("grad_") for root in node.measured.inside.roots)
+        how = "its backward, as it ran" if custom else "its formula, run once more on what it was given"
+        return node.measured.inside, f"{title}: {how}"
+    made = [other.id for other in graph if other.parent == node.id]
+    if not made and any(other.measured is not None and other.measured.inside is not None for other in graph):
+        raise GraphError(
+            f"There is nothing inside {visible(node.name)}: no backward pass of this step ran it, or what it does is "
+            "no operation on tensors."
+        )
+    if not made:
+        raise GraphError(not_recorded("inside", script))
+    first = min(graph.nodes[number].pass_id or 0 for number in made)
+    kept = [number for number in made if graph.nodes[number].pass_id == first]
+    return _recorded(graph, kept), f"{title}: what a pass with create_graph recorded of it"
+
+
+def _one(graph: Graph, name: str) -> Node:
+    found = find_nodes(graph, [name])
+    if len(found) > 1:
+        names = ", ".join(f"{visible(graph.nodes[number].name)}%{number}" for number in found[:12])
+        raise GraphError(f"{visible(name)!r} is the name of {len(found)} nodes; open one of them: {names}.")
+    return graph.nodes[found[0]]
+
+
+def _recorded(graph: Graph, made: list[int]) -> Graph:
+    """These nodes, and as inputs what they were made from; what others take from them are the roots."""
+    inside = set(made)
+    own = {edge for number in made for edge in data_edges(graph.nodes[number])}
+    border = {edge.node for edge in own} - inside
+    kept = sorted(inside | border)
+    nodes = [graph.nodes[number] if number in inside else as_input(graph.nodes[number]) for number in kept]
+    roots = [Root(f"result {number}", number) for number in made if Edge(number) not in own]
+    if len(roots) == 1:
+        roots = [Root("result", roots[0].node)]
+    return take(graph, kept, roots, nodes, next_of=lambda node: (), args_of=data_edges)

@@ -1,0 +1,93 @@
+"""The numbers of a tensor as a record: all of them if they are few, else what sums them up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.graph import Values
+
+FEW = 16
+"""So many numbers are kept whole."""
+BINS = 16
+
+
+def summary(raw: Any) -> Values | None:
+    """What is recorded of the numbers of an array; None for what has none.
+
+    >>> summary(np.array([[1.0, 2.0], [0.5, -0.0]])).whole
+    ('[[1, 2],', ' [0.5, 0]]')
+    """
+    dense = getattr(raw, "dense", None)
+    array = np.asarray(dense() if callable(dense) else raw)
+    if array.dtype.kind not in "biufcV":
+        return None
+    if array.size <= FEW:
+        return Values(whole=tuple(_rows(array)), count=array.size)
+    with np.errstate(all="ignore"):
+        return _of_many(array)
+
+
+def _of_many(array: Any) -> Values:
+    numbers = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
+    known = numbers[~np.isnan(numbers)]
+    nans, zeros = int(numbers.size - known.size), int(np.count_nonzero(known == 0))
+    if not known.size:
+        return Values(count=numbers.size, nans=nans)
+    finite = known[np.isfinite(known)]
+    span = _span(finite) if finite.size else None
+    counts = () if span is None else _counted(finite, *span)
+    return Values(
+        (), number_text(known.min()), number_text(known.mean()), number_text(known.max()), numbers.size, zeros, nans,
+        tuple(map(int, counts)),
+    )  # fmt: skip
+
+
+def _counted(finite: Any, low: float, high: float) -> Any:
+    """How many lie in each of the bins, which are equal parts from the lowest to the highest."""
+    places = ((finite - low) * (BINS / (high - low))).astype(np.intp)
+    return np.bincount(np.minimum(places, BINS - 1), minlength=BINS)
+
+
+def _span(finite: Any) -> tuple[float, float] | None:
+    """From the lowest to the highest; None where there is no room between them, or too much."""
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if abs(high) * 1e-9 < high - low < np.inf else None
+
+
+def _rows(array: Any) -> list[str]:
+    """The numbers in brackets, a line for each row of the last dimension but one."""
+    if array.ndim < 2:
+        return [_row(array)]
+    lines: list[str] = []
+    for part in array:
+        lines += _rows(part)
+    if not lines:
+        return ["[]"]
+    lines = [f" {line}" for line in lines]
+    step = len(lines) // len(array)
+    lines = [f"{line}," if number % step == step - 1 else line for number, line in enumerate(lines)]
+    return [f"[{lines[0][1:]}", *lines[1:-1], f"{lines[-1][:-1]}]"] if len(lines) > 1 else [f"[{lines[0][1:-1]}]"]
+
+
+def _row(array: Any) -> str:
+    if array.ndim == 0:
+        return number_text(array[()])
+    return f"[{', '.join(map(number_text, array))}]"
+
+
+def number_text(number: Any) -> str:
+    """A number with four digits that count.
+
+    >>> number_text(0.123456), number_text(np.float32(-0.0)), number_text(np.bool_(True)), number_text(1e-9 + 2j)
+    ('0.1235', '0', 'True', '1e-09+2j')
+    """
+    if isinstance(number, (bool, np.bool_)):
+        return str(bool(number))
+    if isinstance(number, (complex, np.complexfloating)):
+        imaginary = number_text(number.imag)
+        return f"{number_text(number.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
+    if isinstance(number, (int, np.integer)):
+        return str(int(number))
+    return f"{float(number) + 0.0:.4g}"

@@ -1,0 +1,42 @@
+"""`safetensors.numpy`: dicts of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.torch._saving.files import whole_or_nothing
+
+from . import _format
+from ._opened import read_bytes, safe_open
+
+__all__ = ["load", "load_file", "safe_open", "save", "save_file"]
+
+
+def _checked(tensor_dict: Any) -> dict[str, Any]:
+    return {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in tensor_dict.items()}
+
+
+def save(tensor_dict: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
+    """The arrays as the bytes of a file."""
+    return _format.write(_checked(tensor_dict), metadata)
+
+
+def save_file(tensor_dict: dict[str, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
+    """The arrays as a file, which is whole or not there."""
+    parts = _format.pieces(_checked(tensor_dict), metadata)
+    with whole_or_nothing(filename) as file:
+        file.writelines(parts)
+
+
+def load(data: bytes) -> dict[str, Any]:
+    """The arrays in the bytes of a file."""
+    return dict(read_bytes(data))
+
+
+def load_file(filename: Any) -> dict[str, Any]:
+    """The arrays in a file."""
+    with safe_open(filename, framework="np") as opened:
+        names = opened.keys()
+        return {name: opened.get_tensor(name) for name in names}

@@ -1,0 +1,69 @@
+"""Code of generated functions, kept from one process to the next as Python keeps that of modules.
+
+Compiling all operations takes most of the time of importing the engine. The code lies in `__pycache__` under the rules
+of `.pyc` files: one for each Python version, none where `sys.dont_write_bytecode` is on or the folder cannot be written.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import marshal
+import os
+import sys
+from types import CodeType
+
+_FOLDER = os.path.dirname(__file__)
+_HEAD = b"autograph" + importlib.util.MAGIC_NUMBER
+
+
+def compiled(source: str, name: str) -> CodeType:
+    """The code of `source`, as `compile` makes it; `name` tells it from others in tracebacks and in the cache."""
+    digest = importlib.util.source_hash(source.encode())
+    kept = _codes.get(name)
+    if kept is not None and kept[0] == digest:
+        return kept[1]
+    # A name inside the engine's folder: who leaves the engine's frames out of a traceback leaves this one out too.
+    code = compile(source, os.path.join(_FOLDER, f"<operation {name}>"), "exec")
+    if not _fresh:
+        atexit.register(_write)
+    _fresh[name] = _codes[name] = (digest, code)
+    return code
+
+
+def _file() -> str:
+    return importlib.util.cache_from_source(os.path.join(_FOLDER, "operations.py"))
+
+
+def _read() -> dict[str, tuple[bytes, CodeType]]:
+    """What an earlier process wrote, if it stood in this folder; nothing if that cannot be read."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, NotImplementedError):
+        with open(_file(), "rb") as file:
+            head, rest = file.read(len(_HEAD)), file.read()
+        folder, codes = marshal.loads(rest) if head == _HEAD else ("", {})
+        if folder == _FOLDER:
+            return dict(codes)
+    return {}
+
+
+def _write() -> None:
+    if sys.dont_write_bytecode:
+        return
+    with contextlib.suppress(OSError, NotImplementedError):
+        path = _file()
+        temporary = f"{path}.{os.getpid()}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        try:
+            with open(temporary, "xb") as file:
+                file.write(_HEAD + marshal.dumps((_FOLDER, _read() | _fresh)))
+            os.replace(temporary, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+_codes = _read()
+"""The digest of its source and the code, by name."""
+_fresh: dict[str, tuple[bytes, CodeType]] = {}
+"""Those of them that this process compiled."""

@@ -1,0 +1,422 @@
+"""Forward mode: the tangent of each operation, from what its record says. There is no second table of derivatives.
+
+Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents, and
+all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp` is the `jvp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes, general, recomputed, views
+from .gradients import fit_recorded
+from .node import Node, SavedList, View, extra_of, like_of
+from .operation import operations
+from .reverse import GradCall, fresh, ones_like
+from .state import L, next_sequence_nr
+from .tensor import Tensor, Wrapped
+from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, zeros_like
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+Tangents = list[Any]
+"""For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
+
+
+def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` on the primals, and the tangents of what it gives."""
+    args = joined(level, args)
+    primals = tuple(split(level, x)[0] for x in args)
+    result = general.run(op, primals)
+    outputs = list(result) if op.multiple else [result]
+    tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if L.forward else None
+    if tangents is None:
+        return result
+    made = [o if t is None else dual(level, o, t) for o, t in zip(outputs, tangents, strict=True)]
+    return general.pack_outputs(op, made)
+
+
+def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
+    """An argument's primal and its tangent (None if it has none); lists element by element."""
+    if isinstance(x, Dual):
+        return (x._primal, x._tangent) if x._level is level else (split(level, x._primal)[0], None) if not x._level.alive else (x, None)
+    if isinstance(x, (tuple, list)) and any(isinstance(t, Dual) for t in x):
+        pairs = [split(level, t) for t in x]
+        return [p for p, _ in pairs], [t for _, t in pairs]
+    return x, None
+
+
+def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
+    """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
+    inputs: Tangents = []
+    for i, parameter in op.input_places:
+        t = given[i]
+        inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
+    if all(t is None for t in inputs):
+        return None
+    try:
+        with outside_inference():
+            found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
+    except (NotImplementedError, RuntimeError) as error:
+        if "derivative for" in str(error):
+            raise no_forward(op) from error
+        raise
+    needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
+    fitted = []
+    for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
+        if not general.differentiable(op, i, o):
+            fitted.append(None)
+            continue
+        t = zeros_like(o) if t is None else fit(t, o)
+        fitted.append(t if needed or not t.requires_grad else detached(t))
+    return fitted
+
+
+def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
+    if op.tangent is not None:
+        return as_written
+    if op.linear == "each":
+        return by_input
+    if op.linear:
+        return together
+    if op.multiple or not op.pointwise:
+        return transposed
+    return in_parts if any(t is not None and is_complex(t) for t in (*outputs, *tangents)) else elementwise
+
+
+def is_complex(x: Tensor) -> bool:
+    return dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX
+
+
+def flat(args: Any) -> Iterator[Any]:
+    for x in args:
+        if isinstance(x, (tuple, list)):
+            yield from flat(x)
+        else:
+            yield x
+
+
+def fit(t: Tensor, like: Tensor) -> Tensor:
+    """A tangent with the shape, the dtype and the strides of its primal: what views of both do is the same then."""
+    kind = like._raw.dtype
+    if t._raw.dtype != kind:
+        t = operations._to_copy(operations.real(t) if is_complex(t) and not is_complex(like) else t, kind)
+    if t._raw.shape != like._raw.shape:
+        t = operations.expand(t, like._raw.shape)
+    return laid_out(t, like)
+
+
+def laid_out(t: Tensor, like: Tensor) -> Tensor:
+    if isinstance(t, Wrapped):
+        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))  # type: ignore[no-any-return]
+    wanted = core(like)._raw
+    strides = views.strides_of(wanted)
+    if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
+        return t
+    if repeats(wanted):
+        return t.contiguous()  # type: ignore[attr-defined,no-any-return]
+    made = general.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    return made.copy_(t)  # type: ignore[attr-defined,no-any-return]
+
+
+def repeats(raw: Any) -> bool:
+    """Whether one place in memory stands for several elements."""
+    return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
+
+
+@contextmanager
+def outside_inference() -> Iterator[None]:
+    before, L.inference = L.inference, False
+    try:
+        yield
+    finally:
+        L.inference = before
+
+
+def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
+    """A primal and its tangent, laid out alike; PyTorch's errors where the two do not fit."""
+    for what, x in (("primal", primal), ("tangent", tangent)):
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
+    if is_complex(tangent) and not is_complex(primal):
+        raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
+    _check_shape(primal, tangent)
+    return primal, laid_out(tangent, primal)
+
+
+def _check_shape(primal: Tensor, tangent: Tensor) -> None:
+    if primal._raw.shape != tangent._raw.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+        )
+
+
+# ---------------------------------------------------------------- three strategies
+
+
+def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A linear operation: the same of the tangents, with zeros where there is none."""
+    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+        return transposed(op, primals, outputs, tangents)
+    args, rest = list(primals), iter(tangents)
+    for i, parameter in op.input_places:
+        x = primals[i]
+        if parameter.is_list:
+            args[i] = [zeros_like(p) if t is None else t for p, t in zip(x, rest, strict=False)] if x else x
+        else:
+            t = next(rest)
+            args[i] = x if x is None else zeros_like(x) if t is None else t
+    result = general.run(op, tuple(args))
+    return list(result) if op.multiple else [result]
+
+
+_BY_STRIDES = ("as_strided", "_reshape_alias")
+"""Views that speak of memory: right for a tangent that is laid out like its primal."""
+
+
+def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A product: the sum of the operation on the tangent of one input and the primals of the others."""
+    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
+    total: Any = None
+    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+        others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
+        # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
+        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        part = general.run(op, args)
+        total = part if total is None else total + part
+    return [total]
+
+
+def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A pointwise operation: what its formulas make of the tangents."""
+    node = formula_node(op, primals, outputs)
+    total: Any = None
+    for i, t in enumerate(tangents):
+        if t is not None:
+            edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
+            part = node._run_recorded(operations, t, edges)[i]
+            if part is not None:
+                total = part if total is None else total + part
+    return [total]
+
+
+def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    assert op.tangent is not None
+    named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
+    named |= dict(zip(op.schema.outputs, outputs, strict=True))
+    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+        named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
+    code = op.tangent.__code__
+    return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
+
+
+def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
+    gradient, and their products with the tangent are those of its tangent."""
+    node, output = formula_node(op, primals, outputs), outputs[0]
+    units = (1, 1j) if is_complex(output) else (1,)
+    total: Any = None
+    for i, t in enumerate(tangents):
+        if t is None:
+            continue
+        edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
+        slopes = [node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units]
+        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        part = operations.complex(*parts) if len(parts) == 2 else parts[0]
+        total = part if total is None else total + part
+    return [total]
+
+
+def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
+    """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
+    wanted = [general.differentiable(op, i, o) for i, o in enumerate(outputs)]
+    if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
+        return [zeros_like(o) for o in outputs]
+    mode, L.grad = L.grad, True
+    try:
+        seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
+        edges = tuple(None if t is None else _WANTED for t in tangents)
+        node = formula_node(op, primals, outputs)
+        back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
+        inputs = [x for (i, p) in op.input_places for x in (primals[i] if p.is_list else [primals[i]])]
+        roots, cotangents = [], []
+        for g, t, x in zip(back, tangents, inputs, strict=True):
+            if g is None or t is None:
+                continue
+            g = fit_recorded(g, like_of(x._raw))
+            if g.requires_grad:
+                roots.append(g)
+                cotangents.append(fit(t, g))
+        targets = [s for s in seeds if s is not None]
+        found = GradCall(roots, targets, cotangents, True, True).run() if roots and targets else [None] * len(targets)
+    finally:
+        L.grad = mode
+    rest = iter(found)
+    return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
+
+
+def apart(x: Any) -> Any:
+    """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+
+
+_WANTED: Any = (None, 0)
+"""Stands for an edge: the gradient of this input is asked for."""
+
+
+def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
+    """A node of the operation outside every graph, of which only the formulas are wanted."""
+    if op.node.__name__ == "NotImplemented":
+        raise no_forward(op)
+    node: Node = object.__new__(op.node)
+    used = {p.name for p in op.tensors} & set(op.saved_names)
+    primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
+    node._edges = general.edges_of(op, primals)
+    node._extra = None
+    node._seq = next_sequence_nr()
+    likes = [like_of(o._raw) for o in outputs]
+    node._like = likes if op.multiple else likes[0]
+    named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
+    again = recomputed.outputs_of(op, named)
+    items: list[Any] = []
+    for index, name in enumerate(op.saved_names):
+        if name in again:
+            item: Any = again[name]
+        elif name in op.schema.outputs:
+            item = outputs[op.schema.outputs.index(name)]
+        elif name in named:
+            item = named[name]
+            item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item
+        else:
+            item = general.property_of({**named, "result": outputs[0]}, name)
+        items.append(item)
+        if isinstance(item, Tensor) and item._counter is not None and item._counter[0]:
+            extra = extra_of(node)
+            extra.versions = {**(extra.versions or {}), index: item._counter[0]}
+    node._saved = tuple(items)
+    return node
+
+
+def no_forward(op: Operation) -> NotImplementedError:
+    if op.node.__name__ == "NotImplemented":
+        return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
+    return NotImplementedError(
+        f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
+    )
+
+
+# ---------------------------------------------------------------- in-place
+
+
+def joined(level: DualLevel, args: Any) -> Any:
+    """The arguments, where views of what has become a dual since are duals too."""
+    for x in flat(args):
+        if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
+            promote(level, x, x)
+    return args
+
+
+def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
+    if isinstance(x, Dual):
+        return
+    if x.__class__ is not Tensor:
+        raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
+    edge = x._edge
+    if edge.__class__ is View:
+        promote(level, edge.base, like)
+        base = edge.base
+        shape, strides, offset = views.geometry(views.materialize(x), base._raw)
+        tangent = operations.as_strided(base._tangent, shape, strides, offset)
+        x._viewed = base  # type: ignore[attr-defined]
+        edge.base = base._primal
+    else:
+        tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
+    primal = general.make(x._raw, edge)
+    primal._counter, primal._meta = x._counter, x._meta
+    x.__class__ = Dual  # type: ignore[assignment]
+    x._level, x._primal, x._tangent = level, primal, tangent  # type: ignore[attr-defined]
+    level.promoted.append(x)  # type: ignore[arg-type]
+
+
+def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Zeros laid out like `x`, if they have its size."""
+    if size != x._raw.shape or not size:
+        return general.make(np.zeros(size, x._raw.dtype)[()])
+    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made[...] = 0
+    return general.make(made)
+
+
+def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """Change a primal in place, and its tangent with it."""
+    args = joined(level, args)
+    pairs = [split(level, x) for x in args]
+    primals = tuple(p for p, _ in pairs)
+    target: Any = args[0]
+    tangent: Any = None
+    if L.forward:
+        found = general.run(op, primals)
+        tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
+        tangent = tangents[0] if tangents else None
+    if tangent is None and not isinstance(target, Dual):
+        views.run_inplace(op, primals)
+        return target  # type: ignore[no-any-return]
+    promote(level, target, target if tangent is None else tangent)
+    tangent = zeros_like(target) if tangent is None else tangent
+    views.run_inplace(op, (target._primal, *primals[1:]))
+    target._tangent.copy_(tangent)
+    return target  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- custom functions
+
+
+def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
+    """A custom Function: its forward on the primals, its `jvp` on the tangents."""
+    args = joined(level, args)
+    pairs = [split(level, x) for x in args]
+    node, result = cls._applied(tuple(p for p, _ in pairs))
+    outputs = result if isinstance(result, tuple) else (result,)
+    if not L.forward:
+        return result
+    tangents = [
+        zeros_like(p) if t is None and isinstance(p, Tensor) and node.materialize_grads else t for p, t in pairs
+    ]
+    found = cls._tangents(node, [p for p, _ in pairs], result, tangents)
+    made = [with_tangent(level, node, i, args, o, t) for i, (o, t) in enumerate(zip(outputs, found, strict=True))]
+    return tuple(made) if isinstance(result, tuple) else made[0]
+
+
+def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], output: Any, t: Any) -> Any:
+    """Output `i` of a custom Function with what `jvp` gave for it."""
+    if not isinstance(output, Tensor) or t is None:
+        return output
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
+    if not node._has_gradient(i, output):
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
+            "Tensor.You should return None at that position instead."
+        )
+    changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
+    if changed is not None and t is not changed._tangent:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
+            "inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if changed is not None:
+        return changed
+    if output._is_view() and not t._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    _check_shape(output, t)
+    return dual(level, output, laid_out(t, output))

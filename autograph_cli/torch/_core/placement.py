@@ -1,0 +1,144 @@
+"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see _kernels/meta.py)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._kernels.meta import NO_DATA, Meta, refuses
+from .device import CPU, META
+from .node import MetaLike, shape_dtype
+from .state import L, S
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+kernels_by_device: dict[str, Any] = {}
+"""The kernels of each device type that can compute."""
+
+
+def kernels(*raws: Any) -> Any:
+    """The kernels of the device that raw arrays are on; without any, of the one that tensors are now made on."""
+    if not S.reserved:
+        return kernels_by_device["cpu"]
+    on_meta = any(raw.__class__ is Meta for raw in raws) if raws else L.on_meta
+    return kernels_by_device[META.type if on_meta else CPU.type]
+
+
+def formula_kernels(*args: Any) -> Any:
+    """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that runs."""
+    if any(hasattr(x, "strides") for x in args[:1]):
+        return kernels(args[0])
+    return kernels() if not S.reserved or L.walk is None else L.walk.kernels
+
+
+@contextlib.contextmanager
+def on_meta() -> Iterator[None]:
+    """While it lasts, tensors are made without memory."""
+    before, L.on_meta = L.on_meta, True
+    S.reserved += 1
+    S.special += 1
+    try:
+        yield
+    finally:
+        L.on_meta = before
+        S.reserved -= 1
+        S.special -= 1
+
+
+def without_memory(raw: Any) -> Any:
+    """An array of the same shape, dtype and strides, without memory."""
+    return raw if raw.__class__ is Meta else Meta(raw.shape, raw.dtype, raw.strides)
+
+
+def is_meta(x: Any) -> bool:
+    """Whether a raw array or a tensor has no memory."""
+    return S.reserved > 0 and getattr(x, "_raw", x).__class__ is Meta
+
+
+def like_is_meta(like: Any) -> bool:
+    """Whether what looks as `like` (see `like_of`) has no memory."""
+    return like.__class__ is MetaLike
+
+
+def beside(raw: Any, like: Any) -> Any:
+    """A raw array on the device of another."""
+    return without_memory(raw) if like.__class__ is Meta else raw
+
+
+def filled(like: Any, number: int) -> Any:
+    """A raw array full of `number` that looks as `like` (see `like_of`)."""
+    shape, dtype = shape_dtype(like)
+    return Meta(shape, dtype) if like.__class__ is MetaLike else np.full(shape, number, dtype)[()]
+
+
+# ---------------------------------------------------------------- one operation
+
+
+def compute(op: Operation, raws: list[Any]) -> Any:
+    """What the kernel of `op` makes of raw arguments of which some may have no memory.
+
+    RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
+    """
+    given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
+    if not any(raw.__class__ is Meta for raw in given):
+        return op.kernel_function(*raws)  # type: ignore[attr-defined]
+    check_devices(op, given)
+    try:
+        return kernel_of(op, kernels_by_device[META.type])(*raws)
+    except RuntimeError as error:
+        if not refuses(error):
+            raise
+        raise missing(op.name) from None
+
+
+def kernel_of(op: Operation, kernels: Any) -> Any:
+    """The kernel of `op` among those of a device."""
+    if isinstance(op.kernel, str):
+        return getattr(kernels, op.kernel)
+    kernel = op.kernel
+    return lambda *args: kernel(kernels, *args)
+
+
+def missing(name: str) -> NotImplementedError:
+    """PyTorch's sentence for an operation that cannot be followed without the elements."""
+    return NotImplementedError(
+        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
+        "Its result depends on elements, which a tensor on the device 'meta' does not have."
+    )
+
+
+def check_devices(op: Operation, given: list[Any]) -> None:
+    """RuntimeError where an array with memory is met by one without.
+
+    As in PyTorch, a 0-d tensor on the CPU may stand beside others, and so may indices and masks.
+    """
+    solid = [raw for raw in given if raw.ndim]
+    first = solid[0] if solid else None
+    if solid and first.__class__ is not Meta and op.promotes:
+        raise RuntimeError("Tensor on device meta is not on the expected device cpu!")
+    if any(raw.__class__ is not Meta and (op.promotes or raw is first or raw.dtype.kind not in "biu") for raw in solid):
+        raise RuntimeError("Tensor on device cpu is not on the expected device meta!")
+
+
+def check_out(raw: Any, target: Any) -> None:
+    """RuntimeError where the result and the memory for it are on different devices."""
+    if S.reserved and (raw.__class__ is Meta) is not (target.__class__ is Meta):
+        here, there = ("meta", "cpu") if raw.__class__ is Meta else ("cpu", "meta")
+        raise RuntimeError(
+            f"Attempting to copy from device {here} to device {there}, but cross-device copies are not allowed!"
+        )
+
+
+def copied(raw: Any, beside: Any) -> Any:
+    """A copy of a raw array that others may share, on the device of `beside`."""
+    return Meta(raw.shape, raw.dtype) if beside.__class__ is Meta else np.array(raw)
+
+
+def check_device(g: Any, like: Any) -> None:
+    """PyTorch's error where a gradient without memory is to go to a tensor that has some."""
+    if g.__class__ is Meta and like.__class__ is not MetaLike:
+        raise NotImplementedError(NO_DATA)

@@ -1,0 +1,258 @@
+"""Reverse mode under transforms: inputs to differentiate by, results that leave, and `grad` of wrapped tensors.
+
+There is one tape. What a transform differentiates is recorded as everything is, on the lowest tensors; so a `grad` call on
+wrapped tensors is worked out from calls on what they wrap.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .node import LEAF, AccumulateGrad, edge_of
+from .operation import operations
+from .state import L
+from .tensor import Tensor, Wrapped, make
+from .transforms import (
+    Batched,
+    BatchLevel,
+    Dual,
+    DualLevel,
+    Level,
+    batched,
+    core,
+    detached,
+    dual,
+    plain_parts,
+    top_level,
+    zeros_like,
+)
+from .views import share
+
+
+class GradCall:
+    """What `autograd.grad` was asked: roots, targets, and a cotangent for each root."""
+
+    __slots__ = ("cotangents", "create_graph", "retain_graph", "roots", "targets")
+
+    def __init__(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool, create_graph: bool) -> None:
+        self.roots: list[Any] = list(roots)
+        self.targets: list[Any] = list(targets)
+        self.cotangents: list[Any] = list(cotangents)
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+
+    def run(self) -> list[Tensor | None]:
+        """The gradients; None where a target was not reached."""
+        from .backward import gradients
+
+        level = top_level((*self.roots, *self.targets))
+        return gradients(self) if level is None else level.grad(self)
+
+    def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
+        """The gradients of other tensors, as this call wants its own."""
+        if not roots or not targets:
+            return [None] * len(targets)
+        return GradCall(roots, targets, cotangents, retain_graph, self.create_graph).run()
+
+
+def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The roots and gradients of a `backward` call without their tangents, of which PyTorch keeps none in `.grad`."""
+    if any(isinstance(level, BatchLevel) for x in (*roots, *grads) for level in levels_of(x)):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
+    return [core(x) for x in roots], [core(x) for x in grads]
+
+
+def levels_of(x: Any) -> list[Level]:
+    """The levels of a tensor's wrappers."""
+    return [x._level, *levels_of(x._inner)] if isinstance(x, Wrapped) else []
+
+
+# ---------------------------------------------------------------- duals
+
+
+def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
+    """Gradients of the primals, with the derivative of these gradients along the tangents as theirs."""
+    roots, root_tangents = zip(*(split(level, x) for x in call.roots), strict=True)
+    targets, target_tangents = zip(*(split(level, x) for x in call.targets), strict=True)
+    seeds, seed_tangents = zip(*(split(level, x) for x in call.cotangents), strict=True)
+    pairs = [(t, s) for t, s in zip(root_tangents, seeds, strict=True) if t is not None and t.requires_grad]
+    pairs += [(r, t) for r, t in zip(roots, seed_tangents, strict=True) if t is not None]
+    first = call.of(roots, targets, seeds, call.retain_graph or bool(pairs))
+    if not pairs:
+        return first
+    once, cotangents = zip(*pairs, strict=True)
+    second = call.of(once, targets, cotangents)
+    found: list[Tensor | None] = []
+    for p, t, target, own in zip(first, second, targets, target_tangents, strict=True):
+        if t is not None and own is not None and own.requires_grad and core(own)._edge is not LEAF:
+            t = _without(own, target, t, call, once, cotangents)
+        found.append(p if p is None or t is None else pair(level, p, t))
+    return found
+
+
+def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cotangents: Any) -> Any:
+    """The gradient by `target` while its own tangent, which may have been computed from it, stays as it is."""
+    (through,) = GradCall(roots, [tangent], cotangents, True, True).run()
+    own = None if through is None else call.of([tangent], [target], [through])[0]
+    return g if own is None else g - own  # type: ignore[operator]
+
+
+def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
+    """The primal and the tangent (or None) of `level`, which higher levels may have wrapped."""
+    if not isinstance(x, Wrapped) or x._level.depth < level.depth:
+        return x, None
+    if isinstance(x, Dual):
+        if x._level is level:
+            return x._primal, x._tangent
+        (p, pt), (t, tt) = split(level, x._primal), split(level, x._tangent)
+        tangent = None if pt is None and tt is None else _dual_of(x._level, pt, tt)
+        return dual(x._level, p, t), tangent
+    p, t = split(level, x._inner)
+    return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)  # type: ignore[attr-defined]
+
+
+def _dual_of(level: DualLevel, p: Any, t: Any) -> Any:
+    if t is None:
+        return p
+    return dual(level, zeros_like(t) if p is None else p, t)
+
+
+def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
+    """The dual of `level`, beneath the wrappers of higher levels."""
+    top = top_level((p, t))
+    if top is None or top.depth < level.depth:
+        return dual(level, p, t)
+    if isinstance(top, BatchLevel):
+        return batched(top, pair(level, in_front(top, p), in_front(top, t)), 0)
+    (a, b), (c, d) = split(top, p), split(top, t)  # type: ignore[arg-type]
+    if b is None or d is None:
+        b, d = (zeros_like(a) if b is None else b), (zeros_like(c) if d is None else d)
+    return dual(top, pair(level, a, c), pair(level, b, d))
+
+
+# ---------------------------------------------------------------- batches
+
+
+def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
+    """Gradients for each element of the batch: those of the values, as no element depends on another's."""
+    within = [isinstance(x, Batched) and x._level is level for x in call.targets]
+    pairs = list(zip(call.roots, call.cotangents, strict=True))
+    inner = [(r, c) for r, c in pairs if isinstance(r, Batched) and r._level is level]
+    outer = [(r, c) for r, c in pairs if not (isinstance(r, Batched) and r._level is level)]
+    roots = [r._value for r, _ in inner]
+    seeds = [laid_out(level, c, r._bdim, r._value._raw.shape) for r, c in inner]
+    targets = [x._value if inside else x for x, inside in zip(call.targets, within, strict=True)]
+    found = call.of(roots, targets, seeds, call.retain_graph)
+    if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
+        raise NotImplementedError(
+            "torch.autograd.grad inside vmap, by a tensor that is not batched: gradients for each element of the batch need "
+            "torch.func.grad or torch.func.vjp, or the tensor as an argument of the function"
+        )
+    found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
+    if outer:
+        places = [i for i, inside in enumerate(within) if not inside]
+        others = call.of([r for r, _ in outer], [call.targets[i] for i in places], [c for _, c in outer], call.retain_graph)
+        for i, g in zip(places, others, strict=True):
+            found[i] = g
+    return found
+
+
+def in_front(level: BatchLevel, x: Tensor) -> Any:
+    """The value of `x` with the batch of `level`, no lower one, as its first dimension."""
+    if isinstance(x, Batched) and x._level is level:
+        return x._value.movedim(x._bdim, 0)  # type: ignore[attr-defined]
+    return x.unsqueeze(0).expand(level.size, *x._raw.shape)  # type: ignore[attr-defined]
+
+
+def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> Any:
+    """The value of `x` with the batch of `level` as its dimension `bdim`, beneath the wrappers of higher levels."""
+    if isinstance(x, Wrapped) and x._level.depth > level.depth:
+        if isinstance(x, Dual):
+            return x._lower(lambda lower: laid_out(level, lower, bdim, shape))
+        size = x._level.size
+        return batched(x._level, laid_out(level, in_front(x._level, x), bdim + 1, (size, *shape)), 0)
+    if isinstance(x, Batched) and x._level is level:
+        return x._value.movedim(x._bdim, bdim)  # type: ignore[attr-defined]
+    return x.unsqueeze(bdim).expand(shape)
+
+
+def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
+    """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher levels."""
+    if isinstance(x, Wrapped) and x._level.depth > level.depth:
+        if isinstance(x, Dual):
+            return x._lower(lambda lower: wrapped(level, lower, bdim))
+        return batched(x._level, wrapped(level, in_front(x._level, x), bdim + 1), 0)
+    return batched(level, x, bdim)
+
+
+# ---------------------------------------------------------------- inputs and results of a transform
+
+
+def fresh(x: Tensor, depth: int | None = None) -> Tensor:
+    """`x` again as an input of its own, which requires a gradient: a view if `x` already does, a new leaf otherwise.
+
+    Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its own.
+    """
+    batch = _innermost_batch(len(L.levels) if depth is None else depth)
+    level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
+    if batch is not None and (level is None or level.depth < batch.depth):
+        value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)  # type: ignore[attr-defined]
+        return batched(batch, fresh(value, batch.depth - 1), 0)
+    if isinstance(x, Dual):
+        return fresh(x._primal, depth) if level is None else dual(x._level, fresh(x._primal, depth), x._tangent)
+    if isinstance(x, Batched):
+        return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
+    if edge_of(x) is not None:
+        return operations.alias(x)  # type: ignore[no-any-return]
+    return share(x, counts=True).requires_grad_()
+
+
+def _innermost_batch(depth: int) -> BatchLevel | None:
+    return next((level for level in reversed(L.levels[:depth]) if isinstance(level, BatchLevel)), None)
+
+
+def own_leaves(inputs: list[Tensor]) -> set[Any]:
+    """The nodes of those of a transform's `fresh` inputs that are leaves."""
+    return {edge_of(x)[0] for x in map(core, inputs) if x._edge is LEAF}  # type: ignore[index]
+
+
+def settle(x: Tensor, own: set[Any]) -> Tensor:
+    """A transform's result: out of the graph if nothing but the leaves in `own` can be reached from it."""
+    return x if L.grad and any(reaches_other(part, own) for part in plain_parts(x)) else detached(x)
+
+
+def reaches_other(x: Tensor, own: set[Any]) -> bool:
+    """Whether the graph of a plain tensor has a leaf that is not in `own`."""
+    edge = edge_of(x)
+    if edge is None:
+        return False
+    stack, seen = [edge[0]], {edge[0]}
+    while stack:
+        node = stack.pop()
+        if node.__class__ is AccumulateGrad and node not in own:
+            return True
+        targets = {e[0] for e in node._edges if e is not None} - seen
+        seen |= targets
+        stack += targets
+    return False
+
+
+def ones_like(x: Tensor) -> Tensor:
+    """Ones, outside every transform."""
+    return make(np.ones(x._raw.shape, x._raw.dtype)[()])
+
+
+def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
+    """The identity matrix over all elements of the tensors, its columns apart and in the tensors' shapes."""
+    sizes = [math.prod(t._raw.shape) for t in tensors]
+    total, begin, found = sum(sizes), 0, []
+    for t, n in zip(tensors, sizes, strict=True):
+        found.append(make(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
+        begin += n
+    return tuple(found)

@@ -1,0 +1,125 @@
+"""What a batched tensor shows in the place of an array: one sample's shape, dtype and strides, but no element."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+NO_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
+    "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
+    "a bug report."
+)
+NO_BRANCH = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+def whole(raw: Any) -> Any:
+    """The array itself, or all samples of the one that it stands for: what a check that holds for every element may read."""
+    return raw._whole if isinstance(raw, StandIn) else raw
+
+
+class StandIn:
+    """One sample of the array `raw`, whose dimension `bdim` is the batch. RuntimeError for whatever needs its elements."""
+
+    __slots__ = ("_geometry", "_whole")
+
+    def __init__(self, raw: Any, bdim: int) -> None:
+        self._whole = whole(raw)
+        raw = raw._geometry if isinstance(raw, StandIn) else raw
+        if raw.shape[bdim]:
+            self._geometry = raw[(slice(None),) * bdim + (0, ...)]
+        else:
+            self._geometry = np.empty((*raw.shape[:bdim], *raw.shape[bdim + 1 :]), raw.dtype)
+
+    shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))
+    dtype = property(lambda self: self._geometry.dtype)
+    strides = property(lambda self: self._geometry.strides)
+    ndim = property(lambda self: self._geometry.ndim)
+    size = property(lambda self: self._geometry.size)
+    itemsize = property(lambda self: self._geometry.itemsize)
+    nbytes = property(lambda self: self._geometry.nbytes)
+    flags = property(lambda self: self._geometry.flags)
+
+    def view(self) -> StandIn:
+        """Another one, whose shape may be set."""
+        return self._like(self._geometry.view())
+
+    def transpose(self, *axes: Any) -> StandIn:
+        return self._like(self._geometry.transpose(*axes))
+
+    def _like(self, geometry: Any) -> StandIn:
+        made: StandIn = object.__new__(StandIn)
+        made._geometry, made._whole = geometry, self._whole
+        return made
+
+    def __len__(self) -> int:
+        return len(self._geometry)
+
+    def item(self) -> Any:
+        raise RuntimeError(NO_ITEM)
+
+    def __bool__(self) -> bool:
+        raise RuntimeError(NO_BRANCH)
+
+    def tolist(self) -> Any:
+        raise RuntimeError(NO_MEMORY)
+
+    __int__ = __float__ = __complex__ = __index__ = item
+    __array__ = tolist
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refusal()
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise _refusal()
+
+    __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
+
+
+_MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+SENTENCES = {
+    **{
+        name: f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. {_MISSING}"
+        for name in ("nonzero", "where", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave")
+    },
+    "tensor_index": "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+    "with a boolean mask.",
+    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+    f"each batch this would return a differently shaped Tensor. {_MISSING}",
+    "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "slopes": "vmap: we do not yet support aten::rrelu. Please file an issue",
+}
+"""PyTorch's words for some functions that cannot be batched."""
+SENTENCES["expanded_masks"] = SENTENCES["mask_places"] = SENTENCES["tensor_index"]
+
+
+def _refusal() -> RuntimeError:
+    """The error for what reads a batched tensor's elements, with the name of the function that does."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name.startswith(("<", "_refus")):
+        frame = frame.f_back
+    name = frame.f_code.co_name.strip("_")
+    if name in SENTENCES:
+        return RuntimeError(SENTENCES[name])
+    return RuntimeError(
+        f"vmap: {name} reads the elements of a batched tensor, which is not available in autograph's engine"
+    )
+
+
+def _operator(name: str) -> None:
+    setattr(StandIn, name, StandIn._refuse)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    _operator(f"__{_name}__")
+    _operator(f"__r{_name}__")
+    _operator(f"__i{_name}__")
+for _name in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne"):
+    _operator(f"__{_name}__")

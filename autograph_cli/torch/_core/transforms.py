@@ -1,0 +1,405 @@
+"""Transforms: levels, the tensors that they wrap, and the way of an operation to the highest level among its arguments.
+
+Forward mode (`Dual`) and batching (`Batched`) are interpreters above the one tape: an operation that meets a wrapped tensor
+is done by the highest level among its arguments, with operations of lower levels, down to the ordinary ones.
+Reverse mode needs no wrapper: see reverse.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import general
+from .kinds import RANDOM
+from .node import View
+from .stand_in import NO_MEMORY, StandIn
+from .state import L, S
+from .tensor import Tensor, Wrapped, make, new
+from .views import share
+
+if TYPE_CHECKING:
+    from .operation import Operation
+    from .reverse import GradCall
+
+
+class Level:
+    """One running transform; `depth` counts from 1, the outermost."""
+
+    __slots__ = ("alive", "depth")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.alive = False
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        """The result of `op`, of whose arguments some are wrapped at this level and none at a higher one."""
+        raise NotImplementedError
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        """Put the result of `op` into its first argument."""
+        raise NotImplementedError
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        """The gradients that `autograd.grad` is asked for, of tensors of which some are wrapped at this level."""
+        raise NotImplementedError
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        """What `cls.apply(*args)` gives, for a custom Function."""
+        raise NotImplementedError
+
+    def refuse_out(self, name: str) -> Exception:
+        """The error of `out=` with a tensor of this level."""
+        return RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+
+
+class DualLevel(Level):
+    """Forward mode: tensors are pairs of a primal and a tangent."""
+
+    __slots__ = ("by_hand", "promoted")
+
+    def __init__(self, by_hand: bool = False) -> None:
+        super().__init__()
+        self.by_hand = by_hand
+        """Entered by `forward_ad.dual_level`, not by a transform of a function."""
+        self.promoted: list[Dual] = []
+        """Plain tensors that became duals, by an in-place change."""
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        from . import forward
+
+        return forward.run(self, op, args)
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        from . import forward
+
+        return forward.run_inplace(self, op, args)
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        from . import reverse
+
+        return reverse.of_duals(self, call)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from . import forward
+
+        return forward.run_function(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+
+
+class BatchLevel(Level):
+    """Batching: a tensor's value has one dimension more, of `size` elements, than it shows."""
+
+    __slots__ = ("randomness", "size")
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        from . import batching
+
+        return batching.batch(self, op, args)
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        from . import batching
+
+        return batching.batch_inplace(self, op, args)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from ..autograd import batched_function
+
+        return batched_function.apply(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        from . import reverse
+
+        return reverse.of_batches(self, call)
+
+
+_counting = threading.Lock()
+
+
+def start(level: Level) -> None:
+    """Make `level` the innermost transform."""
+    level.depth, level.alive = len(L.levels) + 1, True
+    with _counting:
+        S.special += 1
+    L.levels = (*L.levels, level)
+
+
+def stop(level: Level) -> None:
+    """End the innermost transform."""
+    L.levels = L.levels[: level.depth - 1]
+    level.alive = False
+    with _counting:
+        S.special -= 1
+    for tensor in getattr(level, "promoted", ()):
+        tensor.demote()
+
+
+@contextlib.contextmanager
+def running(level: Level) -> Iterator[Any]:
+    """Within the block, `level` is the innermost transform."""
+    start(level)
+    try:
+        yield level
+    finally:
+        stop(level)
+
+
+@contextlib.contextmanager
+def below(level: Level) -> Iterator[None]:
+    """Within the block, only transforms outside `level` are running."""
+    outer = L.levels
+    L.levels = outer[: level.depth - 1]
+    try:
+        yield
+    finally:
+        L.levels = outer
+
+
+# ---------------------------------------------------------------- wrapped tensors
+
+
+def _slot(name: str) -> Any:
+    """A slot of a tensor, in the place of which a wrapper shows its lower tensor's."""
+    return property(lambda self: getattr(self._inner, name), lambda self, value: setattr(self._inner, name, value))
+
+
+class Dual(Wrapped):
+    """A primal and its tangent. It looks like its primal in everything.
+
+    It has no slots of its own, so that a plain tensor can become one when it is changed in place by a dual.
+    """
+
+    __slots__ = ()
+
+    _primal: Tensor
+    _tangent: Tensor
+
+    _inner = property(lambda self: self._primal)
+    _edge = _slot("_edge")
+    _counter = _slot("_counter")
+    _meta = _slot("_meta")
+
+    @property
+    def _raw(self) -> Any:
+        return self._primal._raw
+
+    @_raw.setter
+    def _raw(self, raw: Any) -> None:
+        if raw.shape != self._primal._raw.shape:
+            raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
+        self._primal._raw = raw
+
+    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+        return dual(self._level, change(self._primal), change(self._tangent))
+
+    def _shared(self, counts: bool) -> Tensor:
+        return share(self._primal, counts)
+
+    def _text(self) -> str:
+        if not self._level.alive:
+            return repr(self._primal)
+        if not self._level.by_hand or isinstance(self._primal, Wrapped):
+            return nested_text("GradTrackingTensor", f"lvl={self._level.depth}", self._primal)
+        from .._ops.protocols import text
+
+        return text(self._primal, tangent=f"{self._tangent}")
+
+    def demote(self) -> None:
+        """Be a plain tensor again."""
+        primal = self._primal
+        self.__class__ = Tensor  # type: ignore[assignment]
+        for name in _SLOTS:
+            setattr(self, name, getattr(primal, name))
+        del self._level, self._primal, self._tangent
+        if "_viewed" in self.__dict__:
+            self._edge.base = self.__dict__.pop("_viewed")
+
+
+_SLOTS = ("_raw", "_edge", "_counter", "_meta")
+
+
+def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
+    """The pair as a tensor of `level`."""
+    made: Dual = new(Dual)
+    made._level, made._primal, made._tangent = level, primal, tangent
+    return made
+
+
+class Batched(Wrapped):
+    """A tensor for each place of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
+
+    __slots__ = ("_bdim", "_level", "_value")
+
+    _level: BatchLevel
+    _value: Tensor
+    _bdim: int
+
+    _inner = property(lambda self: self._value)
+    _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
+    _edge = _slot("_edge")
+    _counter = _slot("_counter")
+    _meta = _slot("_meta")
+
+    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+        return batched(self._level, change(self._value), self._bdim)
+
+    def _shared(self, counts: bool) -> Tensor:
+        return batched(self._level, share(self._value, counts), self._bdim)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+            "transformed instead."
+        )
+
+    @property
+    def data(self) -> Tensor:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    def numpy(self, **_: Any) -> Any:
+        raise RuntimeError(NO_MEMORY)
+
+    def __repr__(self, **_: Any) -> str:
+        value = textwrap.indent(repr(self._value), "    ")
+        return f"BatchedTensor(lvl={self._level.depth}, bdim={self._bdim}, value=\n{value}\n)"
+
+
+    def _text(self) -> str:
+        return nested_text("BatchedTensor", f"lvl={self._level.depth}, bdim={self._bdim}", self._value)
+
+
+def nested_text(name: str, what: str, value: Tensor) -> str:
+    """A wrapper as PyTorch prints it: what it wraps, indented."""
+    return f"{name}({what}, value=\n{textwrap.indent(repr(value), '    ')}\n)"
+
+
+def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
+    """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
+    made: Batched = new(Batched)
+    made._level, made._value, made._bdim = level, value, bdim
+    return made
+
+
+def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
+    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain tensor."""
+    if isinstance(x, Batched):
+        given = None if size is None else (x._level.size, *size)
+        return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
+    if isinstance(x, Dual):
+        return beside(x._primal, run, size)
+    return run(x) if size is None else run(x, size)
+
+
+def top_level(args: Any) -> Level | None:
+    """The highest living level among tensors, in arguments and in lists of them."""
+    found: Level | None = None
+    for x in args:
+        level = x._level if isinstance(x, Wrapped) else _level_of_other(x)
+        if level is not None and level.alive and (found is None or level.depth > found.depth):
+            found = level
+    return found
+
+
+def _level_of_other(x: Any) -> Level | None:
+    if isinstance(x, (tuple, list)):
+        return top_level(x)
+    # A view that was made before its base became a dual.
+    if isinstance(x, Tensor) and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
+        return x._edge.base._level  # type: ignore[no-any-return]
+    return None
+
+
+# ---------------------------------------------------------------- operations
+
+
+def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` by the highest level among its arguments; NotImplemented if there is none."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args)
+        if found is not NotImplemented:
+            return found
+    level = top_level(args)
+    if level is None:
+        return NotImplemented
+    with below(level):
+        return level.run(op, args)
+
+
+def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
+    """`op` into its first argument, likewise."""
+    if op.identifier in RANDOM:
+        from . import randomness
+
+        found = randomness.run(op, args, inplace=True)
+        if found is not NotImplemented:
+            return found
+    level = top_level(args)
+    if level is None:
+        return NotImplemented
+    with below(level):
+        return level.inplace(op, args)
+
+
+def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
+    level = top_level((*args, out))
+    if level is None:
+        return NotImplemented
+    raise level.refuse_out(op.name)
+
+
+general.Transforms.operation = staticmethod(interpret)
+general.Transforms.inplace = staticmethod(interpret_inplace)
+general.Transforms.out = staticmethod(interpret_out)
+
+
+def core(x: Tensor) -> Tensor:
+    """The ordinary tensor whose graph a wrapped one shows."""
+    return core(x._inner) if isinstance(x, Wrapped) else x
+
+
+def plain_parts(x: Tensor) -> list[Tensor]:
+    """The ordinary tensors of which `x` is made."""
+    if isinstance(x, Dual):
+        return plain_parts(x._primal) + plain_parts(x._tangent)
+    return plain_parts(x._inner) if isinstance(x, Wrapped) else [x]
+
+
+def has_tangent(x: Tensor) -> bool:
+    """Whether forward mode follows `x`."""
+    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))  # type: ignore[attr-defined]
+
+
+def detached(x: Tensor) -> Tensor:
+    """`x` outside the graph, tangents and all."""
+    return x._lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)  # type: ignore[no-any-return]
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    """Zeros, outside every transform."""
+    return make(np.zeros(x._raw.shape, x._raw.dtype)[()])

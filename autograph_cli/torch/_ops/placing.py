@@ -1,0 +1,86 @@
+"""Where new tensors live: `device=`, the default device, the device of the tensor that they are made like."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .._core import device as devices
+from .._core.placement import on_meta
+from .._core.registry import functions, methods
+from .._core.state import S
+from .._core.tensor import Tensor, make
+from .._core.views import empty_strided
+from .conversion import strides, to_meta
+
+Maker = Callable[..., Any]
+
+_FROM_NOTHING = (
+    "arange", "as_tensor", "asarray", "empty", "empty_strided", "empty_permuted", "eye", "full", "linspace", "logspace",
+    "normal", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "tensor", "tril_indices",
+    "triu_indices", "zeros",
+)  # fmt: skip
+"""What the default device places too."""
+_LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
+_BESIDE = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
+
+
+def placed_by_default(make_new: Maker) -> Maker:
+    """A function that makes tensors where `device=` or the default device says."""
+
+    @functools.wraps(make_new)
+    def run(*args: Any, **named: Any) -> Any:
+        if S.default_device is None and "device" not in named and not S.reserved:
+            return make_new(*args, **named)
+        where = named.get("device") if named.get("out") is None else named["out"].device
+        if where is None:
+            if S.default_device is None:
+                return make_new(*args, **named)
+            where = S.default_device
+        if devices.check(where).type != "meta":
+            return make_new(*args, **named)
+        named.pop("device", None)
+        return _made_on_meta(make_new, args, named)
+
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
+    return run
+
+
+def placed_like_first(make_new: Maker) -> Maker:
+    """A function that makes tensors on the device of its first argument, unless `device=` says otherwise."""
+
+    @functools.wraps(make_new)
+    def run(*args: Any, **named: Any) -> Any:
+        if "device" not in named and not S.reserved:
+            return make_new(*args, **named)
+        first = args[0] if args else named.get("input")
+        alike = isinstance(first, Tensor) and first.is_meta
+        where = named.get("device")
+        if where is None and not alike:
+            return make_new(*args, **named)
+        if where is not None and devices.check(where).type != "meta":
+            if alike:
+                args = (make(empty_strided(first._raw.shape, strides(first._raw), first._raw.dtype)), *args[1:])
+            return make_new(*args, **named)
+        named.pop("device", None)
+        return _made_on_meta(make_new, args, named)
+
+    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
+    return run
+
+
+def _made_on_meta(make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    with on_meta():
+        made = make_new(*args, **named)
+    return made if made.is_meta else to_meta(made, made._raw.dtype)
+
+
+for _name in _FROM_NOTHING:
+    if _name in functions:
+        functions[_name] = placed_by_default(functions[_name])
+for _name in _LIKE:
+    functions[_name] = placed_like_first(functions[_name])
+for _name in _BESIDE:
+    methods[_name] = placed_like_first(methods[_name])

@@ -1,0 +1,194 @@
+"""Custom Functions under `vmap`: by their own `vmap`, or by one that is made of their forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .._core.batching import value_of
+from .._core.tensor import Tensor
+from .._core.transforms import BatchLevel, batched, running
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from .function import Function, FunctionCtx
+
+_NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """What `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
+    name, own = cls.__name__, cls.vmap is not Function.vmap
+    if not cls._is_apart():
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+            f"the setup_context staticmethod. {_NOTES}"
+        )
+    if cls.generate_vmap_rule and own:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please "
+            f"set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_NOTES}"
+        )
+    if not own and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
+        )
+    values, marks = zip(*(value_of(level, x) for x in args), strict=True)
+    return (_by_rule if own else _by_generated)(level, cls, values, marks)
+
+
+# ---------------------------------------------------------------- the user's rule
+
+
+def _by_rule(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], marks: tuple[bool, ...]) -> Any:
+    info = VmapInfo(level.size, level.randomness)
+    given = cls.vmap(info, tuple(0 if mark else None for mark in marks), *values)
+    if not (isinstance(given, tuple) and len(given) == 2):
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+            f"the output. Got a {type(given)} instead"
+        )
+    output, out_dims = given
+    leaves, spec = tree_flatten(output)
+    dims = _broadcast_to_and_flatten(out_dims, spec)
+    if dims is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_flatten(out_dims)[1]} but output has structure {spec}. {_NOTES}"
+        )
+    return tree_unflatten([x if d is None else batched(level, x, d % x.ndim) for x, d in zip(leaves, dims, strict=True)], spec)
+
+
+# ---------------------------------------------------------------- a rule of forward and backward
+
+
+class _Context(FunctionCtx):
+    """The `ctx` of one sample: what the user's functions save and set."""
+
+    def __init__(self) -> None:
+        self.to_save: Any = ()
+        self.saved_for_forward: Any = ()
+        self.dirty_tensors: Any = None
+        self.non_differentiable: Any = ()
+        self.materialize_grads = True
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+
+def _by_generated(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], marks: tuple[bool, ...]) -> Any:
+    """The Function on whole batches, whose forward and backward run the user's under a vmap of their own."""
+    made = _generated(cls, level.size, level.randomness, marks)
+    result = made.apply(*values)
+    several = isinstance(result, tuple)
+    outputs = [batched(level, x, 0) if m else x for x, m in zip(result if several else (result,), made.out_marks, strict=True)]
+    return tuple(outputs) if several else outputs[0]
+
+
+def _generated(cls: type[Function], size: int, randomness: str, marks: tuple[bool, ...]) -> Any:
+    def inside(run: Callable[..., Any]) -> Any:
+        with running(BatchLevel(size, randomness)) as level:
+            return run(level)
+
+    def forward(*values: Any) -> Any:
+        def run(level: BatchLevel) -> Any:
+            result = cls.forward(*_wrapped(level, values, marks))
+            several = isinstance(result, tuple)
+            plain, made.out_marks = _opened(level, result if several else (result,))
+            return plain if several else plain[0]
+
+        return inside(run)
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        def run(level: BatchLevel) -> None:
+            several = isinstance(output, tuple)
+            plain = output if several else (output,)
+            outputs = _wrapped(level, plain, made.out_marks)
+            inner = ctx.inner = _Context()
+            inner.needs_input_grad = ctx.needs_input_grad
+            cls.setup_context(inner, _wrapped(level, inputs, marks), outputs if several else outputs[0])
+            if inner.dirty_tensors:
+                raise RuntimeError(f"{cls.__name__}: mark_dirty is not available under vmap with generate_vmap_rule=True")
+            ctx.mark_non_differentiable(*(x for x, o in zip(plain, outputs, strict=True) if _among(o, inner.non_differentiable)))
+            ctx.set_materialize_grads(inner.materialize_grads)
+            saved, ctx.saved_marks = _same(level, inner.to_save or (), outputs, plain)
+            ctx.save_for_backward(*saved)
+            kept, ctx.kept_marks = _same(level, inner.saved_for_forward or (), outputs, plain)
+            ctx.save_for_forward(*kept)
+
+        inside(run)
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        saved = ctx.saved_tensors
+
+        def run(level: BatchLevel) -> Any:
+            ctx.inner.saved_tensors = _wrapped(level, saved, ctx.saved_marks)
+            found = cls._user_backward()(ctx.inner, *_wrapped(level, grads, made.out_marks))
+            found = found if isinstance(found, tuple) else (found,)
+            shapes = [None if s is None else s[1:] if m else s for s, m in zip(ctx.shapes, marks, strict=True)]
+            return tuple(_fitting(level, g, s, m) for g, s, m in zip(found, shapes, marks, strict=True))
+
+        return inside(run)
+
+    def setup_all(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.shapes = [tuple(x.shape) if isinstance(x, Tensor) else None for x in inputs]
+        setup_context(ctx, inputs, output)
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        kept = ctx.saved_tensors
+
+        def run(level: BatchLevel) -> Any:
+            ctx.inner.saved_tensors = _wrapped(level, kept, ctx.kept_marks)
+            found = cls.jvp(ctx.inner, *_wrapped(level, tangents, marks))
+            several = isinstance(found, tuple)
+            pairs = zip(found if several else (found,), made.out_marks, strict=True)
+            plain = tuple(_fitting(level, t, None, m) for t, m in pairs)
+            return plain if several else plain[0]
+
+        return inside(run)
+
+    members = {"forward": forward, "setup_context": setup_all, "backward": backward, "jvp": jvp}
+    made: Any = type(f"Vmapped{cls.__name__}", (Function,), {k: staticmethod(v) for k, v in members.items()})
+    made.generate_vmap_rule = True
+    return made
+
+
+def _wrapped(level: BatchLevel, values: Iterable[Any], marks: Iterable[bool]) -> tuple[Any, ...]:
+    pairs = zip(values, marks, strict=True)
+    return tuple(batched(level, x, 0) if mark and x is not None else x for x, mark in pairs)
+
+
+def _opened(level: BatchLevel, tensors: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+    pairs = [value_of(level, x) for x in tensors]
+    return tuple(x for x, _ in pairs), tuple(m for _, m in pairs)
+
+
+def _same(level: BatchLevel, tensors: Any, wrappers: Any, plain: Any) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+    """The values of saved tensors; an output's is the very tensor that `forward` returned."""
+    values, marks = _opened(level, tensors)
+    found = [
+        next((p for w, p in zip(wrappers, plain, strict=True) if w is t), v) for t, v in zip(tensors, values, strict=True)
+    ]
+    return tuple(found), marks
+
+
+def _among(x: Any, tensors: Any) -> bool:
+    return any(x is t for t in tensors or ())
+
+
+def _fitting(level: BatchLevel, g: Any, shape: Any, mark: bool) -> Any:
+    """A gradient for each sample, or the sum over all for what they share, in the shape of a sample."""
+    if g is None:
+        return None
+    if shape is not None and tuple(g.shape) != shape:
+        g = g.sum_to_size(shape)
+    value, has = value_of(level, g)
+    if mark:
+        return value if has else value.unsqueeze(0).expand(level.size, *value.shape)
+    return value.sum(0) if has else value

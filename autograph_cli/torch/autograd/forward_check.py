@@ -1,0 +1,68 @@
+"""What `gradcheck` does in forward mode: each tangent beside a finite difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.forward import joined, paired
+from .._core.reverse import split
+from .._core.tensor import Tensor, make
+from .._core.transforms import DualLevel, dual, running
+from .._core.vmap import vmap
+
+if TYPE_CHECKING:
+    from .gradcheck import _Check
+
+BATCHED = (
+    "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave this "
+    "check out: check_batched_grad=False (check_batched_forward_grad=False)."
+)
+
+
+def run(check: _Check, batched: bool) -> None:
+    """Compare `J t` for each unit tangent (in fast mode, one direction) of each input; GradcheckError where they differ."""
+    from .gradcheck import GradcheckError, _Directions, _mismatch, _steps
+
+    for j, x in enumerate(check.wanted):
+        directions = _Directions() if check.fast else None
+        steps = _steps(x) if directions is None else directions.steps(x)
+        moves = [(index, move) for index, several in steps for move in several]
+        numerical = [check._difference(x, index, move, lambda: values(check)) for index, move in moves]
+        tangents = [tangent(x, index, move) for index, move in moves]
+        analytical = [[pushed._raw.reshape(-1) for pushed in push(check, j, t)] for t in tangents]
+        for i in range(len(numerical[0]) if numerical else 0):
+            a, n = (np.array([row[i] for row in rows]) for rows in (analytical, numerical))
+            if not np.allclose(a, n, rtol=check.rtol, atol=check.atol):
+                raise GradcheckError(_mismatch(i, j, a, n, False))
+        if batched and tangents:
+            together = vmap(lambda t, j=j: push(check, j, t))(make(np.stack([t._raw for t in tangents])))
+            for i, pushed in enumerate(together):
+                if not np.allclose(pushed._raw.reshape(len(tangents), -1), [row[i] for row in analytical], check.rtol, check.atol):
+                    raise GradcheckError(f"For output {i} and input {j}: {BATCHED}")
+
+
+def floating(outputs: Any) -> tuple[Tensor, ...]:
+    from .gradcheck import _as_tuple
+
+    return tuple(o for o in _as_tuple(outputs) if o.dtype.is_floating_point or o.dtype.is_complex)
+
+
+def values(check: _Check) -> list[Any]:
+    return [np.array(o._raw) for o in floating(check.func(*check.inputs))]
+
+
+def tangent(x: Tensor, index: Any, move: Any) -> Tensor:
+    raw = np.zeros(x._raw.shape, x._raw.dtype)
+    raw[index] = move
+    return make(raw[()])
+
+
+def push(check: _Check, j: int, t: Tensor) -> tuple[Tensor, ...]:
+    """The tangents of all outputs along a tangent of one input."""
+    with running(DualLevel()) as level:
+        chosen = check.wanted[j]
+        outputs = floating(check.func(*(dual(level, *paired(x, t)) if x is chosen else x for x in check.inputs)))
+        pairs = [split(level, y) for y in joined(level, outputs)]
+    return tuple(make(np.zeros(p._raw.shape, p._raw.dtype)[()]) if s is None else s for p, s in pairs)

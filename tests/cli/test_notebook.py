@@ -1,0 +1,80 @@
+"""The cell magic in a real IPython shell."""
+
+from typing import Any
+
+import pytest
+
+IPython = pytest.importorskip("IPython")
+
+CELL = """
+import torch
+x = torch.ones(3, requires_grad=True)
+loss = (torch.tanh(x) ** 2).sum()
+loss.backward()
+loss.item()
+"""
+
+
+class Shell:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from IPython.core.interactiveshell import InteractiveShell
+
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance(history_load_length=0)
+        self.shown: list[Any] = []
+        monkeypatch.setattr("IPython.display.display", self.shown.append)
+        self.shell.run_line_magic("load_ext", "autograph_cli")
+
+    def cell(self, options: str, code: str) -> None:
+        self.shell.run_cell_magic("autograph", options, code)
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    return Shell(monkeypatch)
+
+
+def test_a_cell_is_run_and_its_graph_is_shown(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.cell("", CELL)
+    (picture,) = shell.shown
+    assert "tanh" in picture.data
+    assert "loss" in shell.shell.user_ns
+    assert "1.74" in capsys.readouterr().out
+
+
+def test_options_are_those_of_render(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.cell("--backward --double-backward", CELL)
+    assert ["TanhBackward0" in picture.data for picture in shell.shown] == [True, True]
+    shell.cell("-f text", CELL)
+    assert "x: float32[3]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [("--colour", CELL, "No such option"), ("", "1 + 1", "built no graph"), ("--root nobody", CELL, "nobody")],
+)
+def test_what_is_wrong_is_said_in_a_sentence(
+    shell: Shell, capsys: pytest.CaptureFixture[str], options: str, code: str, sentence: str
+) -> None:
+    shell.cell(options, code)
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert "Traceback" not in told
+    assert shell.shown == []
+
+
+def test_what_a_cell_raises_is_raised_and_the_next_cell_runs(shell: Shell) -> None:
+    with pytest.raises(ZeroDivisionError):
+        shell.cell("", "1 / 0")
+    shell.cell("", CELL)
+    assert len(shell.shown) == 1
+
+
+def test_where_pytorch_is_loaded_the_cell_uses_it(shell: Shell) -> None:
+    torch = pytest.importorskip("torch")
+    shell.shell.user_ns["torch"] = torch
+    shell.cell("--backward", CELL)
+    assert isinstance(shell.shell.user_ns["loss"], torch.Tensor)
+    assert "TanhBackward0" in shell.shown[0].data

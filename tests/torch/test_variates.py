@@ -1,0 +1,59 @@
+"""How gamma and beta variates move with their shape: the numbers are of sixty digits, by mpmath."""
+
+import numpy as np
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._kernels import cpu
+
+GAMMA = np.array([
+    (0.001, 1e-09, 2.014769392626168e-05), (0.5, 0.1, 0.5097655670826973), (0.5, 3, 2.9129424164403646), (1, 0.5, 0.806979116825318),
+    (5, 5, 1.0339193521127075), (5, 1, 0.41468824768962703), (5, 12, 1.5508363766251059), (300, 290, 0.9836913479381038),
+    (300, 330, 1.0489944554677773), (2000, 2000, 1.0000833374988094),
+])  # fmt: skip
+"""Shape, variate, slope."""
+BETA = np.array([
+    (0.01, 0.01, 0.02, 37.90819941386521), (0.3, 0.5, 0.5, 1.3220415512632513), (0.7, 0.5, 0.5, 2.2494405929877455),
+    (0.9, 0.2, 3, 2.0255406469507458), (0.2, 5, 20, 0.041912198746086), (0.5, 8, 8, 0.06516797233523608),
+    (0.001, 0.7, 600, 0.0019159238682808155), (0.999, 400, 0.3, 0.0025009363511544784), (0.6, 300, 200, 0.0020024462808407514),
+    (0.7, 2, 3, 0.3067515481969157),
+])  # fmt: skip
+"""Variate, both shapes, slope / (1 - variate)."""
+
+
+def test_gamma_variates_move_as_mathematics_says():
+    shape, variate, slope = GAMMA.T
+    np.testing.assert_allclose(cpu._standard_gamma_grad(shape, variate), slope, rtol=1e-9)
+
+
+def test_beta_variates_move_as_mathematics_says():
+    variate, a, b, slope = BETA.T
+    np.testing.assert_allclose(cpu._dirichlet_grad(variate, a, a + b), slope, rtol=1e-9)
+
+
+def test_ends_and_empty_arrays():
+    assert cpu._standard_gamma_grad(np.ones(2), np.array([0.0, 1e-300])).tolist() == pytest.approx([0.0, 0.0])
+    assert cpu._dirichlet_grad(np.array([0.0, 1.0]), np.ones(2), np.full(2, 3.0)).tolist() == [0.0, 0.0]
+    assert cpu._standard_gamma_grad(np.empty((0, 3)), np.empty((0, 3))).shape == (0, 3)
+
+
+def test_the_graph_is_that_of_pytorch():
+    shape = torch.tensor([0.5, 2.0], requires_grad=True)
+    drawn = torch.distributions.Gamma(shape, torch.tensor(2.0)).rsample()
+    gamma = drawn.grad_fn.next_functions[0][0]
+    assert gamma.name() == "StandardGammaBackward0"
+    (slope,) = torch.autograd.grad(drawn.sum(), shape, create_graph=True)
+    assert [node and node.name() for node, _ in slope.grad_fn.next_functions] == [None, "StandardGammaGradBackward0"]
+    with pytest.raises(NotImplementedError, match="the derivative for '_standard_gamma_grad' is not implemented"):
+        torch.autograd.grad(slope.sum(), shape)
+    drawn = torch.distributions.Dirichlet(shape).rsample()
+    assert drawn.grad_fn.name() == "_DirichletBackward"
+    (slope,) = torch.autograd.grad(drawn[0], shape, create_graph=True)
+    assert not slope.requires_grad
+
+
+def test_elements_of_a_dirichlet_sample_move_by_nothing_together():
+    shape = torch.tensor([0.5, 2.0, 7.0], dtype=torch.float64, requires_grad=True)
+    drawn = torch.distributions.Dirichlet(shape).rsample((5,))
+    (slope,) = torch.autograd.grad(drawn.sum(), shape)
+    assert slope.abs().max() < 1e-12
