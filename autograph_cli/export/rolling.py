@@ -14,6 +14,7 @@ from autograph_cli.graph.turns import Seat, find_turns
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
+_Key = tuple[str, str, bool, int]
 _NUMBER = re.compile(r"\d+")
 
 
@@ -30,12 +31,12 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     into |= _fed(scene, graph, seats, into)
     last = {key: its for its, key in into.items()}
     box_of = {box.id: box for box in scene.boxes}
-    arrows, itself, ranges = _arrows(scene, seats, into)
+    arrows, itself, notes = _arrows(scene, seats, into)
     boxes = tuple(
         _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
         for box in scene.boxes if box.id not in into
     )  # fmt: skip
-    return gathered(replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows, ranges))))
+    return gathered(replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows), *notes)))
 
 
 def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
@@ -45,13 +46,13 @@ def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
     return rolled if left <= SMALLER * many and many - left >= FEWER else scene
 
 
-def _notes(boxes: Collection[Box], arrows: Collection[Arrow], ranges: bool) -> list[str]:
+def _notes(boxes: Collection[Box], arrows: Collection[Arrow]) -> list[str]:
     notes = ["× n: one of n turns of a loop"]
     if any(box.subtitle.count("×") > 1 for box in boxes):
         notes.append("× n × m: a loop of m turns in each turn of one of n")
     if any(arrow.back for arrow in arrows):
         notes.append("dotted: from turn to turn")
-    return [*notes, "a…b: changes from turn to turn"] if ranges else notes
+    return notes
 
 
 def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
@@ -102,11 +103,12 @@ def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
 
 def _arrows(
     scene: Scene, seats: dict[str, Seat], into: dict[str, str]
-) -> tuple[tuple[Arrow, ...], set[str], bool]:
-    """Each arrow once, those between turns marked; the boxes that lead into themselves; whether sizes change."""
-    arrows: dict[tuple[object, ...], Arrow] = {}
-    labels: dict[tuple[object, ...], dict[str, None]] = {}
-    uses: Counter[tuple[str, str]] = Counter()
+) -> tuple[tuple[Arrow, ...], set[str], list[str]]:
+    """Each arrow once, those between turns marked; the boxes that lead into themselves; notes on the labels."""
+    arrows: dict[_Key, Arrow] = {}
+    labels: dict[_Key, dict[str, None]] = {}
+    ends: Counter[tuple[str, str]] = Counter()
+    uses: Counter[tuple[str, _Key]] = Counter()
     itself: set[str] = set()
     for arrow in _past_results(scene, into):
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
@@ -116,14 +118,23 @@ def _arrows(
             itself.add(tail)
             continue
         # The arrows of one turn are all drawn, two between the same boxes too.
-        uses[arrow.tail, arrow.head] += 1
-        key = (tail, head, back, uses[arrow.tail, arrow.head])
+        ends[arrow.tail, arrow.head] += 1
+        key = (tail, head, back, ends[arrow.tail, arrow.head])
         if key not in arrows:
             arrows[key] = replace(arrow, tail=tail, head=head, back=back)
         labels.setdefault(key, {})[arrow.label] = None
-    several = {key for key, words in labels.items() if len(words) > 1}
-    merged = (replace(arrow, label=span(labels[key])) if key in several else arrow for key, arrow in arrows.items())
-    return tuple(merged), itself, bool(several)
+        uses[arrow.head if scene.data else arrow.tail, key] += 1
+    times: Counter[_Key] = Counter()
+    for (_, key), many in uses.items():
+        times[key] = max(times[key], many)
+    merged = []
+    for key, arrow in arrows.items():
+        label = span(labels[key]) if len(labels[key]) > 1 else arrow.label
+        label = f"{label} × {times[key]:,}".lstrip() if times[key] > 1 else label
+        merged.append(arrow if label == arrow.label else replace(arrow, label=label))
+    notes = ["a…b: changes from turn to turn"] if any(len(words) > 1 for words in labels.values()) else []
+    notes += ["× k at an arrow: from k turns"] if any(many > 1 for many in times.values()) else []
+    return tuple(merged), itself, notes
 
 
 def span(labels: Collection[str]) -> str:

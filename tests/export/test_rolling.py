@@ -128,6 +128,18 @@ h.sum().backward()
     assert drawn(changing) == ["mul × 6 × 1…4", "sin × 6 × 1…4 · h", "exp × 6", "sum"]
 
 
+def test_what_is_used_of_several_turns_is_one_arrow_that_says_so(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+w, h, hs = torch.ones(3, requires_grad=True), torch.ones(3), []
+for i in range(6):
+    h = torch.sin(h * w)
+    hs.append(h)
+torch.stack([*hs[:-1], h * 2]).sum().backward()
+"""))  # fmt: skip
+    assert labels(scene)["sin", "stack", False] == "[3] × 5"
+    assert scene.notes[-1] == "× k at an arrow: from k turns"
+
+
 def test_a_loop_that_runs_until_something_holds_rolls(tmp_path: Path) -> None:
     step = run(tmp_path, """
 a, x = torch.tensor(7.0, requires_grad=True), torch.tensor(100.0)
