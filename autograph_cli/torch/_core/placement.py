@@ -54,6 +54,11 @@ def without_memory(raw: Any) -> Any:
     return raw if raw.__class__ is Meta else Meta(raw.shape, raw.dtype, raw.strides)
 
 
+def is_meta(x: Any) -> bool:
+    """Whether a raw array or a tensor has no memory."""
+    return S.reserved > 0 and getattr(x, "_raw", x).__class__ is Meta
+
+
 def like_is_meta(like: Any) -> bool:
     """Whether what looks as `like` (see `like_of`) has no memory."""
     return like.__class__ is MetaLike

@@ -358,7 +358,7 @@ def _einsum(*operands: Any, **_: Any) -> Meta:
     sizes: dict[int, int] = {}
     for term, x in zip(terms, arrays, strict=True):
         for d, n in zip(term, shape_of(x), strict=True):
-            sizes[d] = max(n, sizes.get(d, 1))
+            sizes[d] = n if sizes.get(d, 1) == 1 else sizes[d]
     return Meta(tuple(sizes[d] for d in operands[-1]), np.result_type(*(x.dtype for x in arrays)))
 
 

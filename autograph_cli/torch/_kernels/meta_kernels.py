@@ -121,13 +121,16 @@ class MetaKernels(Kernels):
         return False
 
     def has_zero(self, a: Any) -> bool:
-        return False
+        """The way that is right for all elements, as PyTorch takes it on `meta`."""
+        return True
 
     def distinct(self, index: Any) -> Any:
         return index
 
     def masked_select(self, a: Any, mask: Any) -> Any:
-        """How many elements are chosen is known to nobody; a backward pass only adds them up."""
+        """Where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them up."""
+        if mask.__class__ is not Meta:
+            return Meta((int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype)
         if L.walk is None:
             raise NotImplementedError(NO_DATA)
         return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
@@ -155,6 +158,10 @@ class MetaKernels(Kernels):
 
     def _add_at(self, total: Any, place: Any, values: Any) -> None:
         """Nothing to do: no element is kept."""
+
+    def _bounds(self, data: Any, lengths: Any, offsets: Any, axis: int) -> Any:
+        """No segment is reduced."""
+        return []
 
     def _label_sets(self, a: Any, target: Any) -> tuple[Any, Any, Any]:
         n = a.shape[-1] if a.ndim else 1

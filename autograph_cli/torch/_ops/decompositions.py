@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.operation import operation, operations
+from .._core.placement import is_meta
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
@@ -190,7 +191,8 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
         apart = f.with_unit_diagonal(f.sub(row(f, turning), column(f, turning)))
     inner = f.div(inner, apart)
     if gL is not None:
-        inner = f.set_diagonal(inner, gL)
+        plane = (0, inner.ndim - 2, inner.ndim - 1)
+        inner = f.diagonal_scatter(inner, gL, *plane) if is_meta(inner) else f.set_diagonal(inner, gL)
     if hermitian:
         return f.matmul(V, f.matmul(inner, mH(f, V)))
     return f.solve(mH(f, V), f.matmul(inner, mH(f, V)), True)

@@ -9,6 +9,7 @@ from .._core import dtypes
 from .._core.batching import elementwise
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
+from .._core.placement import is_meta
 from .._core.registry import composite, dispatch, publish
 from .._core.tensor import Tensor
 
@@ -122,7 +123,8 @@ masked_fill_scalar = operation(
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    value=lambda f, grad, mask: f.sum(f.masked_select(grad, mask)),
+    value=lambda f, grad, mask: f.sum(
+        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)),
 )  # fmt: skip
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",

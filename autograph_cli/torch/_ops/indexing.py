@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.placement import NO_DATA, Meta, kernels, without_memory
+from .._core.placement import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
@@ -19,7 +19,8 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
-    self=lambda f, grad, self_sizes, indices: f.index_put_impl(f.zeros_of(self_sizes, grad), indices, grad, True),
+    self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
+        f.zeros_of(self_sizes, grad), indices, grad, True),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",

@@ -287,6 +287,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`nonzero` cut or filled up to `size` rows."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if input.is_meta:
+        return make(Meta((size, input.ndim), np.int64))
     found = indexing.nonzero(input)._raw[:size]
     out = np.full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found

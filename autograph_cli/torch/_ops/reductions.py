@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.placement import kernels
+from .._core.placement import is_meta, kernels
 from .._core.registry import composite, dispatch
 from .._core.tensor import Tensor
 from .._core.transforms import core
@@ -185,6 +185,8 @@ def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
     """The gradient of an extreme, shared evenly by all elements that equal it."""
     mask = f.where(f.isnan(result), f.isnan(self), f.eq(self, result))
     share = f.div(grad, f.cast_like(f.sum(mask), grad))
+    if is_meta(grad):
+        return f.mul(mask, share)
     return f.masked_fill_Tensor(f.zeros_of(tuple(self.shape), grad), mask, share)
 
 
@@ -425,6 +427,8 @@ def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any
 
 def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     """Slices written one by one into new memory, as PyTorch records it."""
+    if parts[0].is_meta:
+        return operations.stack(parts, dim)  # type: ignore[no-any-return]
     shape = parts[0]._raw.shape
     made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
     for k, part in enumerate(parts):

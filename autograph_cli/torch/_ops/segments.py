@@ -8,6 +8,7 @@ from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._kernels.meta import readable
 from .arithmetic import no_derivative
 
 segment_reduce_op = operation(
@@ -32,7 +33,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     axis = dims.wrap(axis, data.ndim)
-    if lengths is not None and not unsafe:
+    if lengths is not None and not unsafe and readable(lengths._raw):
         if (lengths._raw < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (lengths._raw.sum(axis=-1) != data._raw.shape[axis]).any():

@@ -128,6 +128,19 @@ first, = torch.autograd.grad((x**3).sum(), x, create_graph=True)
 second, = torch.autograd.grad(first.sum(), x)
 (x * 2).sum().backward()
 result = first, second, x.grad""",
+    "nodes that PyTorch makes on meta only": """
+def names(y, x):
+    gradient, = torch.autograd.grad(y, x, torch.empty_like(y, requires_grad=True), create_graph=True)
+    found, waiting = [], [gradient.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        found.append(node.name().rpartition("::")[2])
+        waiting += [after for after, _ in node.next_functions if after is not None]
+    return found
+x = torch.empty(3, 3, device="meta", requires_grad=True)
+made = (x.t().reshape(3, 1, 3), x.max(), x.median(), x.prod(), x.cumprod(0), x[torch.tensor([0, 1])], torch.linalg.matrix_exp(x),
+        torch.linalg.eigh(x)[0], F.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None]))
+result = [names(y, x) for y in made]""",
     "a number on the CPU has no gradient from meta": """
 w = torch.ones((), requires_grad=True)
 (w * torch.empty(3, device="meta")).sum().backward()""",

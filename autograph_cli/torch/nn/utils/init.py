@@ -17,9 +17,5 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     signature = inspect.signature(module_cls)
     if "device" not in signature.parameters and not any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    from .... import torch
-
-    state = torch.get_rng_state()
-    made = module_cls(*args, **kwargs)
-    torch.set_rng_state(state)
-    return made.to_empty(device=kwargs.get("device", "cpu"))
+    where = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=where)
