@@ -442,3 +442,16 @@ def functional_strategies_of_tuples(torch):
     g, (x, t) = torch.autograd.functional, pair(torch)
     f = lambda x, y: (x * y, x.sum())  # noqa: E731
     return g.jacobian(f, (x, t), vectorize=True), g.jacobian(f, (x, t), vectorize=True, strategy="forward-mode")
+
+
+@case
+def forward_copies(torch):
+    import copy
+
+    return followed(torch, copy.deepcopy), followed(torch, lambda d: torch.nn.Parameter(d) * 2)[0][0].requires_grad
+
+
+@case
+def forward_in_inference_mode(torch):
+    with torch.inference_mode():
+        return followed(torch, lambda d: (d * 1).softmax(0))
