@@ -97,6 +97,10 @@ def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], o
         size = size if dtype is None else np.dtype(dtype).itemsize
         return raw.window(shape, [s * size for s in strides], offset * size, dtype)
     reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
+    if offset < 0:
+        # What lies before the first element is reached backwards.
+        raw = np.lib.stride_tricks.as_strided(raw, (1 - offset,), (-size,))[-offset:]
+        reach, offset = reach - offset, 0
     flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
     if dtype is not None:
         flat = flat.view(dtype)
