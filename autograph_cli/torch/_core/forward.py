@@ -223,6 +223,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
     assert op.tangent is not None
+    if not any(o._raw.size for o in outputs):
+        return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
     for (i, parameter), t in zip(op.input_places, tangents, strict=True):

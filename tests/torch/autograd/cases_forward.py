@@ -222,7 +222,7 @@ def forward_graphs(torch):
     """The nodes that tangents leave where the primal requires a gradient."""
     forward = torch.autograd.forward_ad
     found = []
-    for f in (torch.sin, torch.exp, torch.relu, torch.neg, torch.tanh, torch.sigmoid, lambda x: x * x, lambda x: x @ x, lambda x: x[None] @ x[:, None], lambda x: x**3, lambda x: x.exp() * x, lambda x: x.sum(), lambda x: x.view(3, 1), lambda x: x.t(),
+    for f in (torch.sin, torch.exp, torch.relu, torch.neg, torch.tanh, torch.sigmoid, lambda x: x * x, lambda x: x @ x, lambda x: x[None] @ x[:, None], lambda x: x**3, lambda x: x.exp() * x, lambda x: x / x, lambda x: x.softmax(0), lambda x: x.log_softmax(0), lambda x: x.sum(), lambda x: x.view(3, 1), lambda x: x.t(),
               lambda x: x.mean(), lambda x: x.clone(), lambda x: x[1:]):  # fmt: skip
         with forward.dual_level():
             found.append(graph(forward.unpack_dual(f(forward.make_dual(leaf(torch), torch.ones(3)))).tangent))
