@@ -152,15 +152,17 @@ def _operations() -> Any:
 
 
 class InputMetadata:
-    """Shape and dtype of one output of a node's operation."""
+    """Shape, dtype and device of one output of a node's operation."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("device", "dtype", "shape")
 
     def __init__(self, like: Any) -> None:
+        from .device import CPU
         from .dtypes import FROM_NUMPY
         from .size import Size
 
         shape, kind = shape_dtype(like)
+        self.device = CPU
         self.shape = Size(shape)
         self.dtype = FROM_NUMPY[kind]
 
@@ -218,6 +220,13 @@ class AccumulateGrad(Node):
 
     def _sequence_nr(self) -> int:
         return 2**64 - 1
+
+    def __call__(self, *grads: Any) -> tuple[()]:
+        from .gradients import accumulate
+
+        if grads and grads[0] is not None:
+            accumulate(self.variable, grads[0]._raw, held=True)
+        return ()
 
 
 class _Marker:
