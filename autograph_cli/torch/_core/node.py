@@ -238,6 +238,13 @@ class AccumulateGrad(Node):
     def _sequence_nr(self) -> int:
         return 2**64 - 1
 
+    def __call__(self, *grads: Any) -> tuple[()]:
+        from .gradients import accumulate
+
+        if grads and grads[0] is not None:
+            accumulate(self.variable, grads[0]._raw, held=True)
+        return ()
+
 
 class _Marker:
     """Stands in a tensor's `_edge` where the edge must be worked out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
 
 
@@ -311,3 +313,62 @@ def tape_in_place_methods_on_leaves_and_inner_tensors_and_views(torch):
             node = None if x.grad_fn is None else x.grad_fn.name()
             found[f"{name} {kind}"] = (refused, x._version, x.requires_grad, node)
     return found
+
+
+@case
+def tape_nodes_can_be_called_and_asked(torch):
+    x = leaf(torch)
+    y = x * 2
+    node = y.grad_fn
+    leaf_node = node.next_functions[0][0]
+    known = node._input_metadata[0]
+    return (
+        node(torch.ones(3)), leaf_node(torch.ones(3)), x.grad, leaf_node.variable is x, known.shape, known.dtype, str(known.device),
+        err(lambda: torch.autograd.graph.increment_version(3)), len(torch.autograd.graph.get_gradient_edge(y)), err(lambda: node()) and None,
+    )  # fmt: skip
+
+
+@case
+def tape_modes_of_another_thread(torch):
+    seen = []
+
+    def ask():
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()))
+
+    with torch.no_grad(), torch.autograd.set_detect_anomaly(True):
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    return seen
+
+
+HALVES = (
+    "t*t+t", "t.exp()", "t.sum()", "t.mean()", "t@t", "t.softmax(0)", "t/3", "t**2", "t.sqrt()", "t.sigmoid()", "t.cumsum(0)", "t.std()", "t.tanh()",
+    "t.log()", "t+1e-3", "t.norm()", "t.var()", "t.sin()", "t.rsqrt()", "torch.addcmul(t,t,t)", "t.lerp(t*2,0.3)", "t.logsumexp(0)",
+)  # fmt: skip
+
+
+@case
+def tape_rounding_of_half_precision(torch):
+    found = {}
+    for kind in (torch.float16, torch.bfloat16):
+        t = torch.arange(1, 9).to(kind) / 7
+        for expression in HALVES:
+            value = eval(expression, {"t": t, "torch": torch})
+            found[f"{kind} {expression}"] = (str(value.dtype), [f"{v:.9g}" for v in value.reshape(-1).tolist()])
+    return found
+
+
+WIRTINGER = (
+    "(c*c).sum().real", "c.abs().sum()", "(c.conj()*c).sum().real", "c.real.sum()", "c.imag.sum()", "c.angle().sum()", "(c**2).abs().sum()",
+    "torch.view_as_real(c).sum()", "c.exp().imag.sum()", "(1/c).real.sum()", "torch.polar(c.abs(),c.angle()).real.sum()",
+)  # fmt: skip
+
+
+@case
+def tape_complex_gradients(torch):
+    c = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    found = [torch.autograd.grad(eval(s, {"c": c, "torch": torch}), c)[0].tolist() for s in WIRTINGER]
+    shown = [[f"{round(z.real, 4) + 0.0:g} {round(z.imag, 4) + 0.0:g}" for z in row] for row in found]
+    r = leaf(torch)
+    return shown, torch.autograd.grad((r * (1 + 2j)).abs().sum(), r), err(lambda: torch.autograd.grad(c * c, c, torch.ones(2)))
