@@ -1,0 +1,24 @@
+"""`swap_tensors` exchanges all that two tensors are."""
+
+import pytest
+
+from autograph_cli import torch
+
+
+def test_class_memory_and_gradient_change_places():
+    one, other = torch.nn.Parameter(torch.ones(2)), torch.zeros(2)
+    one.grad, other.mark = torch.full((2,), 5.0), 3
+    torch.utils.swap_tensors(one, other)
+    assert isinstance(other, torch.nn.Parameter) and type(one) is torch.Tensor
+    assert (one.tolist(), other.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+    assert (one.grad, other.grad.tolist(), one.mark) == (None, [5.0, 5.0], 3)
+    assert other.requires_grad and not one.requires_grad
+
+
+def test_a_tensor_that_a_graph_accumulates_into_stays():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match="Cannot swap t1"):
+        torch.utils.swap_tensors(x, torch.zeros(2))
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
