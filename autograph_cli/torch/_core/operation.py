@@ -96,9 +96,7 @@ class Operation:
         for name in names:
             if name not in known and name.rpartition("_")[0] not in known:
                 raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
-        tensors = {p.name for p in self.tensors}
-        # PyTorch saves (and shows to pack hooks) the inputs by name, then the outputs.
-        return tuple(sorted(names, key=lambda n: (n in self.schema.outputs, n if n in tensors else "")))
+        return tuple(names)
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}
