@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -60,9 +60,9 @@ def order(plan: Plan) -> None:
     """
     for level in reversed(plan.levels):
         _weave(plan, level, {})
-    for level, around in plan.walk():
-        if level.ports:
-            _weave(plan, level, _ports_in_order(plan, level, around))
+    for around in plan.levels:
+        for level, fixed in _ports_in_order(plan, around):
+            _weave(plan, level, fixed)
 
 
 def _weave(plan: Plan, level: Level, fixed: Mapping[int, list[int]]) -> None:
@@ -87,28 +87,26 @@ def _edges(level: Level) -> list[tuple[int, int]]:
     return [(wire.tail, wire.head) for wire in level.wires]
 
 
-def _ports_in_order(plan: Plan, level: Level, around: Level) -> dict[int, list[int]]:
-    """The rows of the ports of a frame, by the places of the points next to it."""
+def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int, list[int]]]]:
+    """The frames on a level that have ports, with the rows of these by the places of the points next to them."""
     web = around.web
     assert web is not None
-    item = plan.item_of_frame[level.frame]
     place = {point: number for points in web.rows for number, point in enumerate(points)}
-    near: dict[int, list[float]] = {}
+    near: dict[int, dict[int, list[float]]] = {}
     for wire, chain in zip(around.wires, web.chains, strict=True):
         for port, mine, other, far in ((wire.tail_port, wire.tail, wire.head, wire.head_port),
                                        (wire.head_port, wire.head, wire.tail, wire.tail_port)):  # fmt: skip
-            if port is not None and mine == item:
-                next_to = chain[1] if chain[0] == item else chain[-2]
-                if next_to == other and far is not None:  # of another frame, in the order of its ports
-                    inner = plan.level(far.frame).web
-                    fine = inner.rows[inner.row[far.item]].index(far.item) / 1e3 if inner is not None else 0.0
-                    near.setdefault(port.item, []).append(place[next_to] + fine)
-                else:
-                    near.setdefault(port.item, []).append(place[next_to])
-    fixed: dict[int, list[int]] = {}
-    for port in sorted(level.ports, key=lambda port: (sum(near[port.item]) / len(near[port.item]), port.item)):
-        fixed.setdefault(level.row[port.item], []).append(port.item)
-    return fixed
+            if port is not None:
+                next_to = chain[1] if chain[0] == mine else chain[-2]
+                # Of another frame, in the order of its ports.
+                fine = _part(plan.level(far.frame), far) if next_to == other and far is not None else 0.0
+                near.setdefault(port.frame, {}).setdefault(port.item, []).append(place[next_to] + fine)
+    for frame, its in near.items():
+        level = plan.level(frame)
+        fixed: dict[int, list[int]] = {}
+        for item in sorted(its, key=lambda item: (sum(its[item]) / len(its[item]), item)):
+            fixed.setdefault(level.row[item], []).append(item)
+        yield level, fixed
 
 
 def arrange(

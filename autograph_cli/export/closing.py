@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from autograph_cli.export.modules import is_foreign
+from autograph_cli.export.rolling import still_true
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -96,10 +97,11 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
-    return replace(
+    scene = replace(
         scene, boxes=tuple(boxes), arrows=arrows, frames=tuple(frame for frame in scene.frames if frame.id not in top),
         notes=(*notes, _note(boxes, depth)), legend=(*legend, ("module", "closed module")),
     )  # fmt: skip
+    return replace(scene, notes=still_true(scene))
 
 
 def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> Scene:
@@ -199,7 +201,8 @@ class _Closing:
 
 
 def _shapes(arrows: list[Arrow]) -> str:
-    """The shapes of what arrows carry, a single number as `[]`."""
-    counts = Counter(arrow.label or "[]" for arrow in arrows)
+    """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
+    first = {arrow.label for arrow in arrows if not arrow.back}
+    counts = Counter(arrow.label or "[]" for arrow in arrows if not (arrow.back and arrow.label in first))
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")

@@ -6,7 +6,7 @@ Arrows that come from the same box share their wires up to where they part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -199,11 +199,6 @@ class Plan:
             port = self.ports[key] = Port(frame, side, level.count + len(level.ports))
             level.ports.append(port)
         return self.ports[key]
-
-    def walk(self) -> Iterator[tuple[Level, Level]]:
-        """Each level with the one around it, from the outside in."""
-        for level in self.levels[1:]:
-            yield level, self.level(self.parent[level.frame])
 
 
 def _ranked(count: int, edges: list[Edge], back: list[Edge], band: Sequence[int], root_below: bool) -> list[int]:

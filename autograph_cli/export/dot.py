@@ -123,14 +123,13 @@ class _Inside:
         for box in self.boxes.get((around, band), ()):
             node_statement(dot, box, self.tooltips)
         for frame in self.frames.get((around, band), ()):
-            part = graphviz.Digraph(f"cluster_{frame.id}")
             look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
             look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
             if self.tooltips:
                 look["tooltip"] = _escaped(frame.tooltip)
-            part.body.append(statement("graph", look))
-            self.write(part, frame.id, band, depth + 1)
-            dot.subgraph(part)
+            dot.body += [f"\tsubgraph cluster_{frame.id} {{\n", statement("graph", look)]
+            self.write(dot, frame.id, band, depth + 1)
+            dot.body.append("\t}\n")
 
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:

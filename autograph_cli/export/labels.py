@@ -98,7 +98,8 @@ class Labels:
             lines.append(f"made by the backward of {self.names[node.parent][0]} ({self.graph.nodes[node.parent].name})")
         if node.pass_id is not None:
             lines.append(f"order {node.order}, pass {node.pass_id}")
-        lines += [f"saved {saved_text(saved)}" for saved in node.saved]
+        if node.saved:
+            lines += [f"saved {saved_text(saved)}" for saved in node.saved]
         if node.measured is not None:
             lines += facts_of(node, RECORDED)
         text = "\n".join(lines)

@@ -17,6 +17,7 @@ from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
+from autograph_cli.export.pieces import cut_across
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
@@ -70,7 +71,7 @@ class Job:
         if limit is None or len(opened.boxes) <= limit:
             return opened
         scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return close_to(fold(scene, limit), self.graph, limit)
+        return cut_across(close_to(fold(scene, limit), self.graph, limit), limit)
 
     def _opened(self, scene: Scene) -> Scene:
         """The scene with modules open as deep as is asked for."""
@@ -131,7 +132,7 @@ def _png(job: Job) -> bytes:
     placed = job.placed()
     scene = placed.scene
     if job.engine != "dot":
-        shown = scene.title + "".join(box.title + box.subtitle for box in scene.boxes)
+        shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
         strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
         if strange:
             raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the engine dot.")

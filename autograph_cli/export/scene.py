@@ -219,10 +219,13 @@ class _Builder:
         for user, _, used, _ in self.uses:
             if self.graph.nodes[used].kind != "operation":
                 users.setdefault(used, []).append(user)
+        repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
+        several = {used: its for used, its in users.items() if len(its) > 1}
+        if not several:
+            return repeated
         edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
-        repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
-        for used, its in users.items():
+        for used, its in several.items():
             rows = [row[user] for user in its]
             length = sum(rows) - min(rows) * len(rows) if self.data else max(rows) * len(rows) - sum(rows)
             length += 2 * sum(self.band[user] != self.band[used] for user in its)

@@ -126,11 +126,10 @@ def parse_shown(text: str) -> tuple[str, ...]:
 
 def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py") -> None:
     """Raise `GraphError` if something that must be recorded on request is to be shown and was not."""
-    told: dict[str, Callable[[Node], object]] = {
-        "values": values_of, "gradients": gradients_of, "time": _time, "formula": _formula,
-    }  # fmt: skip
-    for word, tell in told.items():
-        if word in shown and len(graph) and not any(map(tell, graph)):
+    told: dict[str, Callable[[Node], object]] = {"values": values_of, "time": _time, "formula": _formula}
+    for word in shown:
+        tell = told.get(RECORDED.get(word, ""))  # gradients come with values, as far as a backward has run
+        if tell is not None and len(graph) and not any(map(tell, graph)):
             raise GraphError(not_recorded(word, script))
 
 

@@ -23,6 +23,11 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
     if node.measured is not None and node.measured.inside is not None:
         return node.measured.inside, inside_words(node)
     made = [other.id for other in graph if other.parent == node.id]
+    if not made and any(other.measured is not None and other.measured.inside is not None for other in graph):
+        raise GraphError(
+            f"There is nothing inside {visible(node.name)}: no backward pass of this step ran it, or what it does is "
+            "no operation on tensors."
+        )
     if not made:
         raise GraphError(not_recorded("inside", script))
     first = min(graph.nodes[number].pass_id or 0 for number in made)

@@ -46,7 +46,7 @@ _OPERATIONS = (
     "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
-    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "rest", "random",
+    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
     "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist", "placing",
 )  # fmt: skip
@@ -81,8 +81,8 @@ from . import (
     version,
 )
 from ._core.vmap import vmap
-from ._ops.conversion import UntypedStorage
 from ._ops.random import Generator, default_generator
+from ._ops.storage import UntypedStorage
 from ._settings import (
     are_deterministic_algorithms_enabled,
     compiled_with_cxx11_abi,

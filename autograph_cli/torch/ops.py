@@ -7,14 +7,46 @@ from collections.abc import Callable
 from typing import Any
 
 from ._core import dims
-from ._core.operation import operations
+from ._core.operation import Operation, operations
 from ._core.registry import functions
 from ._core.tensor import Tensor
 from ._ops import arithmetic, views
 
 
+class Overload:
+    """One overload of an operator; two are equal if their names are, as far as the engine tells overloads apart."""
+
+    def __init__(self, name: str, overload: str, run: Callable[..., Any]) -> None:
+        self._name = name
+        self._overload = overload
+        self._run = run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Overload) or self._name != other._name:
+            return False
+        return not self._overload or not other._overload or self._overload == other._overload
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self._name}', overload='{self._overload or 'default'}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self._name}.{self._overload or 'default'}"
+
+
+def overload_of(op: Operation) -> Overload:
+    """The overload that an operation of the engine is."""
+    pair = op.promotes and len(op.tensors) == 2
+    return Overload(op.name, op.schema.overload or ("Tensor" if pair else ""), op.function)
+
+
 class Packet:
-    """An operator, whose overloads (`default`, `Tensor`, ...) are all the one function."""
+    """An operator, whose overloads (`default`, `Tensor`, ...) all run the one function."""
 
     def __init__(self, name: str, run: Callable[..., Any]) -> None:
         self._name = name
@@ -23,10 +55,10 @@ class Packet:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(*args, **kwargs)
 
-    def __getattr__(self, overload: str) -> Callable[..., Any]:
+    def __getattr__(self, overload: str) -> Overload:
         if overload.startswith("_"):
             raise AttributeError(overload)
-        return self._run
+        return Overload(self._name, overload, self._run)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='aten.{self._name}')>"

@@ -15,7 +15,7 @@ import numpy as np
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.placement import without_memory
-from ._ops.conversion import UntypedStorage
+from ._ops.storage import UntypedStorage
 from ._saving.archive import Reader, Writer
 from ._saving.files import whole_or_nothing
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler

@@ -84,7 +84,7 @@ def check(placed: Placed) -> None:
             for spot in placed.places:
                 assert abs(x - spot.x) >= half + spot.width / 2 - 1 or abs(y - spot.y) >= (EDGE + spot.height) / 2 - 1
     for box, spot in zip(scene.boxes, placed.places, strict=True):
-        assert (spot.width, spot.height) == box_size(box.style, box.title, box.subtitle, 10 if box.small else 12)
+        assert (spot.width, spot.height) == box_size(box.style, box.title, box.subtitle, 10 if box.small else 12, box.lines)
         lane = next((lane for lane in placed.lanes if lane.band.number == box.band), None)
         if lane:
             assert lane.top < spot.y - spot.height / 2 and spot.y + spot.height / 2 < lane.bottom

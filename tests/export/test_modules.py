@@ -6,6 +6,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.closing import close_below, close_to
+from autograph_cli.export.layered import place
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parts import split
 from autograph_cli.export.repeats import fold_repeats
@@ -13,6 +14,7 @@ from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.graph import Graph
 from tests.export.nets import Net, layers, linear
+from tests.export.test_layered import check
 
 
 def scene_of(graph: Graph, *, data: bool = True) -> Scene:
@@ -106,7 +108,7 @@ def test_a_rolled_module_tells_how_often_it_ran() -> None:
         x = net.op("mul", x, weight, call=net.call("cell", "Cell", turn=turn, turns=5))
     graph = net.graph(x)
     scene = framed(roll(build(graph, "", data=True), graph), graph)
-    assert any(title.endswith("× 5") or title.endswith("× 4") for title, _ in titles(scene))
+    assert [title for title, _ in titles(scene)] == ["cell: Cell × 5"]
 
 
 # ---------------------------------------------------------------- parts
@@ -280,3 +282,12 @@ def test_every_format_draws_modules_open_and_closed() -> None:
 def test_a_big_picture_of_equal_layers_is_folded() -> None:
     svg = render(layers(40), format="svg", max_nodes=50).decode()
     assert "blocks.0–39: Block × 40" in svg and "equal modules" in svg
+
+
+@pytest.mark.parametrize("depth", [None, 0, 1, 2])
+@pytest.mark.parametrize("data", [True, False])
+def test_nothing_lies_on_anything_else_in_pictures_of_modules(data: bool, depth: int | None) -> None:
+    for graph in (layers(4), layers(12), layers(5, skip=False)):
+        for scene in (scene_of(graph, data=data), fold_repeats(scene_of(graph, data=data), graph)):
+            parts = split(scene)
+            check(place(parts if depth is None else close_below(parts, graph, depth)))

@@ -55,6 +55,9 @@ def test_what_cannot_be_opened_is_told(traces: dict[str, Trace]) -> None:
         open_node(graph, "w")
     with pytest.raises(GraphError, match=r"holds no inside, .*: autograph run --record inside a\.py"):
         open_node(graph, "loss", "a.py")
+    nodes = tuple(replace(node, measured=Measured(inside=INSIDE)) if node.op == "mm" else node for node in graph)
+    with pytest.raises(GraphError, match="There is nothing inside AddBackward0: no backward pass of this step ran it"):
+        open_node(replace(graph, nodes=nodes), "add")
     graph = traces["higher_order"].steps[0].graph
     with pytest.raises(GraphError, match=r"'MulBackward0' is the name of \d+ nodes; open one of them: MulBackward0%\d+, "):
         open_node(graph, "MulBackward0")

@@ -8,6 +8,7 @@ import pytest
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, Source, TensorType, verify
 from autograph_cli.graph.turns import find_turns
+from tests.export.nets import Net
 
 KIND = TensorType("float32", (3,))
 
@@ -147,3 +148,15 @@ def test_long_turns_that_are_too_few_are_compared_once() -> None:
         return h
 
     assert not find_turns(recurrence(2, step))
+
+
+def test_a_turn_begins_where_its_module_does() -> None:
+    net = Net()
+    x = net.leaf("x")
+    for turn in range(1, 6):
+        cell = net.call("cell", "Cell", turn=turn, turns=5)
+        for name in ("sin", "cos", "tanh") if turn < 5 else ("sin",):
+            x = net.op(name, x, call=cell)
+    graph = net.graph(x)
+    begins = {graph[number].op for number, seat in find_turns(graph).items() if seat.path[-1] == 0}
+    assert begins == {"sin"}

@@ -46,7 +46,7 @@ ColorJitter(.3,.2,.4,.1); ColorJitter(brightness=(.5,.9)); ColorJitter(hue=.2)
 Compose([V.Resize(4),V.RandomCrop(4,padding=1),V.RandomHorizontalFlip()])
 """
 REST = """
-[T.RandomErasing(1.)(f) for _ in 'abc']; [T.RandomErasing(.5,value='random')(f) for _ in 'abc']; T.RandomErasing(1.,value=(1,2,3))(f)
+[T.RandomErasing(1.)(f) for _ in 'abc']; [T.RandomErasing(.5,value='random')(f) for _ in 'abc']; T.RandomErasing(1.,value=(1,2,3))(f); [v2.RandomErasing(1.,value="random")(f) for _ in "abc"]; v2.RandomErasing(1.,value=(1,2,3))(f); v2.RandomErasing()
 v2.RandomHorizontalFlip(1.)((im,3,f)); v2.RandomHorizontalFlip(1.)(im,3); v2.RandomHorizontalFlip(1.)(f,torch.tensor(1.)); v2.RandomCrop(3)([f,'a',{'x':f}])
 U.make_grid(b); U.make_grid(b,nrow=2); U.make_grid(b,padding=0,pad_value=.5); U.make_grid(b,normalize=True); U.make_grid(b[:1]); U.make_grid(f[0])
 U.make_grid(b,normalize=True,scale_each=True); U.make_grid(b,normalize=True,value_range=(.2,.7)); U.make_grid(f[:1]); U.make_grid(list(b),nrow=1)
@@ -58,6 +58,13 @@ v2.Compose([v2.ToImage(),v2.ToDtype(torch.float32,scale=True),v2.Normalize((.5,)
 v2.Compose([v2.Lambda(abs),v2.CenterCrop(3),v2.RandomVerticalFlip(.3),v2.Pad(2),v2.RandomResizedCrop(4),v2.Grayscale(),v2.ToPureTensor()])
 T.ColorJitter(.3,.2,.4,.1); T.ColorJitter(); v2.ColorJitter(.3,(.2,1.)); T.RandomApply([T.ToTensor()]); T.RandomChoice([T.ToTensor()]); v2.RandomApply([v2.ToImage()]); v2.RandomChoice([v2.ToImage()]); v2.ToImage()(A[:2,:2])
 """
+GRAPHS = """
+T.Normalize([.5],[.5]); T.Resize(3); T.Resize((3,4),antialias=False); T.CenterCrop(3); T.CenterCrop(9); T.Pad(1); T.Pad(1,padding_mode='edge')
+T.Pad(1,padding_mode='symmetric'); T.Grayscale(); T.RandomCrop(3); T.RandomHorizontalFlip(1.); T.RandomRotation(30)
+T.RandomRotation(30,interpolation=M.BILINEAR); T.RandomResizedCrop(3); T.RandomErasing(1.); T.ColorJitter(.3); T.ColorJitter(saturation=.3)
+v2.Normalize([.5],[.5]); v2.Resize(3); v2.Pad(1); v2.Grayscale(); v2.RandomCrop(3,padding=1); v2.RandomResizedCrop(3); v2.ColorJitter(contrast=.3)
+"""
+"""Of these the nodes are recorded, of a tensor that needs a gradient."""
 ERRORS = """
 T.ToTensor()(f); T.ToTensor()(A[0,0]); T.PILToTensor()(f); T.ToPILImage()(3); T.ToPILImage()(torch.zeros(5,3,3)); T.ToPILImage()(f[0,0])
 T.ToPILImage('L')(u); T.ToPILImage()(A.astype('int64')); T.Normalize((.5,),(0.,))(f); T.Normalize((.5,),(.5,))(im); T.Normalize((.5,),(.5,))(u)
@@ -74,6 +81,7 @@ U.make_grid([1]); U.make_grid(3); U.make_grid(b,normalize=True,value_range=[1,2]
 def expressions() -> list[str]:
     """All of them."""
     found = [line.strip() for block in (CONVERSIONS, REST, ERRORS) for line in block.replace("\n", ";").split(";")]
+    found += [f"nodes({line.strip()}(leaf()).grad_fn)" for line in GRAPHS.replace("\n", ";").split(";") if line.strip()]
     for line in PER_PICTURE.replace("\n", ";").split(";"):
         found += [line.strip().replace("X", picture) for picture in ("im", "gray", "f", "u")]
     for line in RANDOM.replace("\n", ";").split(";"):
@@ -106,8 +114,13 @@ def world(torch: Any, torchvision: Any, v2: Any) -> dict[str, Any]:
         "D": torchvision.datasets, "M": transforms.InterpolationMode, "A": A, "im": im, "gray": im.convert("L"),
         "one": im.convert("1"), "deep": Image.fromarray(A[:, :, 0].astype(np.uint16) * 257), "saved": saved, "u": u, "f": f,
         "wide": Image.fromarray(A[:, :, 0].astype(np.int32) * 999), "real": Image.fromarray(A[:, :, 0].astype(np.float32)),
-        "b": torch.stack([f, f.flip(-1), f * 0.5]),
+        "b": torch.stack([f, f.flip(-1), f * 0.5]), "leaf": lambda: f.clone().requires_grad_(), "nodes": nodes,
     }  # fmt: skip
+
+
+def nodes(node: Any) -> Any:
+    """The names in a graph, each with those that it hangs on."""
+    return None if node is None else [node.name(), *(nodes(below) for below, _ in node.next_functions)]
 
 
 def plain(x: Any) -> Any:

@@ -9,7 +9,19 @@ import numpy as np
 
 from . import dtypes, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import LEAF, AccumulateGrad, Edge, Extra, Node, check_versions, edge_of, extra_of, like_of, shape_dtype
+from .node import (
+    AccumulateGrad,
+    Edge,
+    Extra,
+    Node,
+    check_versions,
+    edge_of,
+    extra_of,
+    freed,
+    like_of,
+    marks_leaf,
+    shape_dtype,
+)  # fmt: skip
 from .operation import operations
 from .placement import filled, kernels, like_is_meta
 from .reverse import GradCall, backward_parts, in_front
@@ -163,40 +175,41 @@ def _gradients(given: Any, count: int) -> list[Any]:
 
 def _root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
     """A gradient for each root: the given one, checked, or ones for a scalar."""
-    made = []
-    for i, (root, g) in enumerate(zip(roots, grads, strict=True)):
-        edge = _root_edge(root)
-        if edge is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        shape, kind = _root_type(root, edge)
-        if g is None:
-            if np.prod(shape, dtype=int) != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-                raise RuntimeError(
-                    f"grad can be computed only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
-                )
-            g = make(filled(like_at(edge), 1) if S.reserved else np.ones(shape, kind)[()])
-        elif not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        elif g._raw.shape != shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
-                f"{Size(shape)}."
-            )
-        elif S.reserved and g.is_meta is not like_is_meta(like_at(edge)):
-            places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
-            raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
-        elif (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
-            raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
-            )
-        made.append(g if g._raw.dtype == kind else operations._to_copy(g, kind))
+    edges = [_root_edge(root) for root in roots]
+    made = [_root_gradient(i, root, edge, g) for i, (root, edge, g) in enumerate(zip(roots, edges, grads, strict=True))]
+    if None in edges:
+        raise RuntimeError(f"element {edges.index(None)} of tensors does not require grad and does not have a grad_fn")
     return made
 
 
-def _root_type(root: Any, edge: Edge) -> tuple[tuple[int, ...], Any]:
+def _root_gradient(i: int, root: Any, edge: Any, g: Any) -> Any:
+    shape, kind = _root_type(root, edge)
+    if g is None:
+        if edge is None and not root.requires_grad:
+            return None
+        if np.prod(shape, dtype=int) != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}")
+        return make(filled(like_at(edge), 1) if S.reserved and edge is not None else np.ones(shape, kind)[()])
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._raw.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
+        )
+    if S.reserved and edge is not None and g.is_meta is not like_is_meta(like_at(edge)):
+        places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
+    if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
+        )
+    return g if g._raw.dtype == kind else operations._to_copy(g, kind)
+
+
+def _root_type(root: Any, edge: Any) -> tuple[tuple[int, ...], Any]:
     if isinstance(root, Tensor):
         return root._raw.shape, root._raw.dtype
     return shape_dtype(like_at(edge))
@@ -233,17 +246,24 @@ class Pass:
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Node, int] = {}
         """AccumulateGrad -> how many gradients it still waits for."""
+        self.given: list[Any] = []
+        """The gradients of the roots, which the caller still holds."""
+        self.root: Node | None = None
+        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not needed."""
+        self._reached: set[Any] | None = None
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
         if self.call.inputs is not None:
             self._prepare_captures()
-        order = self._collect(edges)
+        self.order = order = self._collect(edges)
+        self.root = edges[0][0] if len(edges) == 1 else None
         if self.call.inputs is not None:
             self._restrict(order)
         self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.call.create_graph, self
         try:
+            self.given = [g._raw for g in grads]
             for edge, given in zip(edges, grads, strict=True):
                 self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
             self._walk(order)
@@ -307,14 +327,15 @@ class Pass:
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
+                if node is self.root and node not in captures and g is not None and node._extra is not None:
+                    self._before(node, node._extra, g, only_tensor_hooks=True)
                 leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
                 if node in captures:
                     g = self._capture(node, g, leads_on)
                 if not leads_on:
                     continue
             if g is None and not node._takes_none:
-                if leaves:
-                    self._undefined(node)
+                self._run_undefined(node)
                 continue
             if ran is not None:
                 ran.append(node)
@@ -350,13 +371,20 @@ class Pass:
                 if target.__class__ is AccumulateGrad:
                     leaves[target] -= 1
                     if not leaves[target]:
-                        self._finish_leaf(target, pending.pop(target))
+                        shared = g is grads[-1] and edge is not node._edges[-1]
+                        self._finish_leaf(target, pending.pop(target), shared)
 
-    def awaits(self, node: Node) -> bool:
-        """Whether `node` will still run, or its gradient still be kept, in this pass."""
-        if self.only is not None and node not in self.only and node not in self.captures:
-            return False
-        return node in self.pending or self.leaves.get(node, 0) > 0
+    def will_run(self, node: Node) -> bool:
+        """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
+        if self.only is None:
+            self._reached = self._reached or {*self.order, *self.leaves} - {self.root}
+            return node in self._reached
+        if node in self.captures and node.__class__ is AccumulateGrad and self.call.kind == "grad":
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                "currently not supported."
+            )
+        return node in self.only or node in self.captures
 
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
@@ -368,8 +396,18 @@ class Pass:
         assert self.only is not None
         return node in self.only or node in self.captures
 
-    def _undefined(self, node: Node) -> None:
-        """No gradient came: the leaves behind wait for one less."""
+    def _run_undefined(self, node: Node) -> None:
+        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one less."""
+        extra = node._extra
+        if extra is not None and extra.runs_something:
+            self._before(node, extra, None)
+        if node._frees and node._saved is None:
+            raise freed()
+        check_versions(node, opens=True)
+        if extra is not None and extra.hooks:
+            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+        if not self.call.keeps_graph and node._frees:
+            node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self._deliver(edge[0], 0, None)
@@ -397,9 +435,24 @@ class Pass:
             g = self.pending.pop(leaf, None)
             if g is not None:
                 self._finish_leaf(leaf, g)
+            else:
+                self._finish_undefined(leaf)
 
-    def _finish_leaf(self, leaf: Any, g: Any) -> None:
+    def _finish_undefined(self, leaf: Any) -> None:
+        """No gradient came to a leaf: its hooks hear so."""
+        meta = leaf.variable._meta
+        if (self.only is not None and leaf not in self.captures) or meta is None:
+            return
+        if meta.hooks:
+            self._tensor_hooks(meta.hooks, None)
+        if self.only is None or self.call.kind == "backward":
+            hooking.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
+
+    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
+        """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
         if self.only is not None and leaf not in self.captures:
+            if leaf is self.root and leaf.variable._meta.hooks:
+                self._tensor_hooks(leaf.variable._meta.hooks, g)
             return
         if S.observer is not None:
             self.call.ran.append(leaf)
@@ -413,23 +466,31 @@ class Pass:
             for place in self.captures[leaf][0]:
                 self.found[place] = g
             return
-        if variable._edge is not LEAF:
+        if not marks_leaf(variable._edge):
             if variable.requires_grad:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return
         if not self.recorded:
-            g = fit(g, leaf._like)
+            g = self._fitting(leaf, g)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
             g = self._unwrap(hooking.pre_hooks(extra, [self._wrap(g)])[0])
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
-            accumulate(variable, g)
+            accumulate(variable, g, shared or any(g is root for root in self.given))
         if meta is not None and meta.post_hooks:
             hooking.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
             hooking.post_hooks(extra, (), (self._wrap(g),))
+
+    @staticmethod
+    def _fitting(leaf: Node, g: Any) -> Any:
+        try:
+            return fit(g, leaf._like)
+        except Misfit as misfit:
+            got, wanted = map(list, misfit.args)
+            raise RuntimeError(f"invalid gradient at index 0 - got {got} but expected shape compatible with {wanted}") from None
 
     # -- the careful way
 
@@ -473,8 +534,7 @@ class Pass:
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
         grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
-            if grads[number] is not None:
-                grads[number] = self._tensor_hooks(hooks, grads[number])
+            grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():
             tensor = reference()
             if tensor is not None and grads[number] is not None:

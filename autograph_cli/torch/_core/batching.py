@@ -212,7 +212,6 @@ def sample(call: Call, index: int) -> list[Any]:
     return call.every(lambda t, batched: f.select(t, 0, index) if batched else t)
 
 
-
 def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function of arrays element by element, without a derivative, that takes batched tensors too."""
 
@@ -283,21 +282,26 @@ def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Te
         raise RuntimeError(refusal(op, target, zip(call.args, call.marks, strict=True)))
     value: Tensor = call.args[0]
     if op.pointwise and op.identifier not in rules:
-        run_inplace(op, tuple(aligned(call)))
+        shapes = [sample_shape(t, m) for t, m in zip(call.args, call.marks, strict=True) if isinstance(t, Tensor)]
+        _check_fits(value, dims.broadcast(*shapes))
+        run_inplace(op, (value, *aligned(call)[1:]))
         return target
-    copy = table["copy"]
     if op.identifier == "copy":
         source = raised(call.args[1], bool(call.marks[1]), value._raw.ndim - 1)
     else:
         keeps = "self" in op.saved_names and value.requires_grad
         call.args[0] = f.clone(value) if keeps else value
         source = run(call)
-        if source._raw.shape != value._raw.shape:
-            raise RuntimeError(
-                f"output with shape {list(value._raw.shape[1:])} doesn't match the broadcast shape {list(source._raw.shape[1:])}"
-            )
-    run_inplace(copy, (value, source))
+        _check_fits(value, source._raw.shape[1:])
+    run_inplace(table["copy"], (value, source))
     return target
+
+
+def _check_fits(value: Tensor, shape: tuple[int, ...]) -> None:
+    """PyTorch's error for a result whose samples have another shape than those of the tensor that it is for."""
+    size, *have = value._raw.shape
+    if list(shape) != have:
+        raise RuntimeError(f"output with shape {[size, *have]} doesn't match the broadcast shape {[size, *shape]}")
 
 
 def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) -> str:

@@ -13,7 +13,9 @@ from . import dims, general
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
 from .stand_in import SENTENCES
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
+from .transforms import core
+from .views import geometry, spanned
 
 f = operations
 
@@ -33,18 +35,19 @@ def family(run: Rule, names: str) -> None:
 
 family(pointwise, "_cdist_forward _euclidean_dist alias alias_copy _prelu_kernel")
 family(leading, """
-    softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy transpose__fresh
-    select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
+    softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy
+    transpose__fresh select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
     diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes split_with_sizes_copy unsafe_split
-    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter overlap_add frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu
-    sort sort_stable topk gather scatter_src scatter_value scatter_reduce scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim
-    max_dim min_dim amax amin any all cumsum cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList
-    mean_dim nansum var std var_mean std_mean prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor
-    glu glu_backward linalg_cross _fft_c2c _fft_r2c _fft_c2r log_sigmoid_forward
-    linalg_solve_ex linalg_solve_triangular triangular_solve linalg_inv_ex linalg_det linalg_slogdet linalg_pinv
-    linalg_matrix_exp linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_qr linalg_svd linalg_eigh linalg_eig
-    geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve linalg_householder_product ormqr linalg_ldl_factor_ex
-    _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd pixel_shuffle pixel_unshuffle
+    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter overlap_add
+    frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu sort sort_stable topk gather
+    scatter_src scatter_value scatter_reduce scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim max_dim min_dim
+    amax amin any all cumsum cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList mean_dim nansum var std
+    var_mean std_mean prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor glu glu_backward linalg_cross _fft_c2c
+    _fft_r2c _fft_c2r log_sigmoid_forward linalg_solve_ex linalg_solve_triangular triangular_solve linalg_inv_ex linalg_det
+    linalg_slogdet linalg_pinv linalg_matrix_exp linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_qr linalg_svd
+    linalg_eigh linalg_eig geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve linalg_householder_product ormqr
+    linalg_ldl_factor_ex _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd
+    pixel_shuffle pixel_unshuffle
 """)
 family(partial(leading, empty=False), "squeeze_dims squeeze__dims squeeze_copy_dims flip")
 family(partial(leading, more=1), "unsqueeze unsqueeze_copy unsqueeze_in_place stack diag_embed")
@@ -74,10 +77,13 @@ def _depends_on_values(call: Call) -> Any:
     raise RuntimeError(SENTENCES[call.op.name])
 
 
-_RESAMPLED = ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
-family(folded, " ".join(f"upsample_{kind}{end}" for kind in _RESAMPLED for end in ("", "_backward")))
-_RESAMPLED = ("nearest_exact1d", "nearest_exact2d", "nearest_exact3d", "bilinear2d_aa", "bicubic2d_aa")  # type: ignore[assignment]
-family(folded, " ".join(f"_upsample_{kind}{end}" for kind in _RESAMPLED for end in ("", "_backward")))
+_RESAMPLED = """
+    upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d
+    upsample_bicubic2d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
+    _upsample_bicubic2d_aa
+"""
+family(folded, _RESAMPLED)
+family(folded, " ".join(f"{name}_backward" for name in _RESAMPLED.split()))
 
 
 # ---------------------------------------------------------------- shapes
@@ -137,27 +143,20 @@ def _squeeze(call: Call) -> Any:
 @rule("as_strided", "_reshape_alias")
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
-    if call.op.name == "as_strided":
-        _check_in_front(x)
     own = x._raw.strides[0] // x._raw.itemsize
+    _check_reach(x, (call.size, *size), (own, *stride), (offset or [0])[0] or 0)
     return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 
-@rule("as_strided_copy", "as_strided_scatter")
-def _as_strided_copy(call: Call) -> Any:
-    if call.has("self"):
-        _check_in_front(call["self"])
-    return loop(call)
-
-
-def _check_in_front(x: Tensor) -> None:
-    """RuntimeError if samples do not lie one after the other in memory."""
-    if any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
+    """RuntimeError where a window of a plain tensor would leave its memory."""
+    base = x if x._base is None else x._base
+    if isinstance(x, Wrapped) or isinstance(base, Wrapped):
+        return
+    start = offset + geometry(x._raw, base._raw)[2]
+    if start < 0 or spanned(size, stride, start) > base._raw.size:
         raise RuntimeError(
-            "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
-            "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
-            "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
-            "PyTorch view operations"
+            f"result = tensor.as_strided({list(size[1:])}, {list(stride[1:])}, {offset}) can access memory outside of `tensor`"
         )
 
 
@@ -400,7 +399,7 @@ def _nll(call: Call) -> Any:
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
     over = tuple(range(1, losses._raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(np.zeros(call.size, losses._raw.dtype))
+        return losses, make(general.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general, placement
+from .arrangement import arranged
 from .code_cache import compiled
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
@@ -40,8 +41,7 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    found: Callable[..., Any] = placement.kernel_of(op, placement.kernels())
-    return found
+    return arranged(op.identifier, placement.kernel_of(op, placement.kernels()))
 
 
 def _scope(op: Operation) -> dict[str, Any]:
@@ -49,11 +49,11 @@ def _scope(op: Operation) -> dict[str, Any]:
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
-        "promote_pair": general.promote_pair, "promoted": general.promoted, "as_floating": general.as_floating,
+        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
-        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast,
+        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast, "check_dtypes": general.check_dtypes,
     }  # fmt: skip
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -171,19 +171,15 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    return [f"        if {second}.__class__ in NUMBERS:", f"            {second} = wrap_number({second}, {first})"]
+    refuse = [f"            check_bool({second})"] if op.name == "sub" else []
+    return [f"        if {second}.__class__ in NUMBERS:", *refuse, f"            {second} = wrap_number({second}, {first})"]
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    if len(raws) < 2:
-        return [f"    raw = {call}"]
-    return [
-        "    try:",
-        f"        raw = {call}",
-        "    except ValueError:",
-        f"        check_broadcast({', '.join(raw for raw in raws)})",
-        "        raise",
-    ]
+    lines = ["    try:", f"        raw = {call}"]
+    if len(raws) > 1:
+        lines += ["    except ValueError:", f"        check_broadcast({', '.join(raws)})", "        raise"]
+    return [*lines, "    except TypeError:", f"        check_dtypes(OP, {', '.join(raws)})", "        raise"]
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
@@ -208,7 +204,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         a, b = names
         # Two NumPy scalars of one class have one dtype; asking a class is cheaper than asking a dtype.
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
-        lines += [f"    if {differ}:", f"        {a}, {b} = promote_pair({a}, {b})"]
+        lines += [f"    if {differ}:", *([f"        check_sub({a}, {b})"] if op.name == "sub" else []), f"        {a}, {b} = promote_pair({a}, {b})"]
     elif op.promotes:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]
@@ -286,7 +282,8 @@ def _saved(op: Operation, name: str) -> str:
 
 
 def _wanted(op: Operation, name: str) -> str:
-    return " or ".join(f"edge{i} is not None" for i in op.users(name))
+    guard = op.guards[name]
+    return "True" if guard is None else f"edge{guard} is not None"
 
 
 def _expectations(op: Operation) -> list[str]:
@@ -323,8 +320,14 @@ def _backward(op: Operation, world: str) -> str:
     if op.saved_names:
         lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
+    shared = [n for n in op.saved_names if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)]
+    for name in shared:
+        before, expression = _open(op, world, name)
+        place = op.saved_names.index(name)
+        lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
+        lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
     for number, derivative in enumerate(op.derivatives):
-        lines += _formula(op, world, number, derivative)
+        lines += _formula(op, world, number, derivative, shared)
     if op.flattens:
         lines.append("    return g0")
     else:
@@ -332,7 +335,11 @@ def _backward(op: Operation, world: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> list[str]:
+def _is_list(op: Operation, name: str) -> bool:
+    return any(p.name == name and p.is_list for p in op.tensors)
+
+
+def _formula(op: Operation, world: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
     position = {p.name: i for i, p in enumerate(op.inputs)}
     places = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
@@ -341,6 +348,8 @@ def _formula(op: Operation, world: str, number: int, derivative: Derivative) -> 
             arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")
+        elif name in shared:
+            arguments.append(f"opened{op.saved_names.index(name)}")
         else:
             before, expression = _open(op, world, name)
             body += before
@@ -358,7 +367,7 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
     index = op.saved_names.index(name)
     if not op.is_tensor(name):
         return [], f"saved[{index}]"
-    if any(p.name == name and p.is_list for p in op.tensors):
+    if _is_list(op, name):
         return [], f"saved[{index}].{'raws' if world == 'raw' else 'tensors'}()"
     if world == "recorded":
         return [], f"unpack(node, {index})"

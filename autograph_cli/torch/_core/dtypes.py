@@ -108,6 +108,9 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
         return a
     (low, high) = (a, b) if CATEGORY[a] <= CATEGORY[b] else (b, a)
     if CATEGORY[low] != CATEGORY[high]:
+        wide = next((t for t in (low, high) if t in _WIDE_UNSIGNED), None)
+        if wide is not None and CATEGORY[high] != FLOATING:
+            raise _no_promotion(a, b)
         return _across(low, high)
     if CATEGORY[a] == INTEGRAL:
         return _integers(a, b)
@@ -129,7 +132,14 @@ def _integers(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     unsigned = b if signed is a else a
     if unsigned == uint8.numpy and signed in _INT_RANK:
         return int16.numpy if signed == int8.numpy else signed
-    raise RuntimeError(
+    raise _no_promotion(a, b)
+
+
+_WIDE_UNSIGNED = frozenset(np.dtype(name) for name in ("uint16", "uint32", "uint64"))
+
+
+def _no_promotion(a: np.dtype[Any], b: np.dtype[Any]) -> RuntimeError:
+    return RuntimeError(
         f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
         f"{_CPP[FROM_NUMPY[a].name]} and {_CPP[FROM_NUMPY[b].name]}"
     )
@@ -205,3 +215,11 @@ def c_name(t: np.dtype[Any]) -> str:
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether PyTorch's casting rules allow `source` to become `target` (for `out=` and in-place results)."""
     return source.category <= target.category
+
+
+def type_name(kind: dtype) -> str:
+    """The name of a dtype's tensors in C++: that of the legacy class where there is one."""
+    return f"torch.{kind.legacy}" if kind.legacy in _LEGACY else f"CPU{kind.legacy.removesuffix('Tensor')}Type"
+
+
+_LEGACY = frozenset(f"{name}Tensor" for name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"))

@@ -5,6 +5,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import traceback
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.meta import Meta
 from . import dims, dtypes, placement
+from .memory import resized
 from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
 from .placement import kernels  # noqa: F401
 from .state import L, S, next_sequence_nr
@@ -38,19 +41,22 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found
+    edges = edges_of(op, args) if L.records else ()
+    watcher = L.watcher
     begun = 0 if S.witness is None else time.perf_counter_ns()
-    results = compute(op, args)
+    results = compute(op, args) if watcher is None else watcher.compute(op, args)
     took = 0 if S.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if S.witness is not None:
         S.witness(op, args, outputs, took)
-    edges = edges_of(op, args) if L.records else ()
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple)
     if node is not None and S.observer is not None:
         S.observer.created(node, args, tuple(outputs))
+    if watcher is not None:
+        watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)
 
 
@@ -75,6 +81,9 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     except ValueError:
         check_broadcast(*raws)
         raise
+    except TypeError:
+        check_dtypes(op, *raws)
+        raise
     return list(result) if op.multiple else [result]
 
 
@@ -82,6 +91,15 @@ def check_broadcast(*raws: Any) -> None:
     """While NumPy's error about shapes that do not broadcast is handled, raise PyTorch's."""
     if "broadcast" in str(sys.exc_info()[1]):
         dims.broadcast(*(raw.shape for raw in raws if hasattr(raw, "shape")))
+
+
+def check_dtypes(op: Operation, *raws: Any) -> None:
+    """While the backend's error about dtypes that it cannot compute with is handled, raise PyTorch's."""
+    text = str(sys.exc_info()[1])
+    if "ufunc" in text or "unsupported operand type" in text or "numpy boolean" in text:
+        kinds = [raw.dtype for raw in raws if isinstance(raw, (np.ndarray, np.generic))]
+        name = dtypes.cpp_name(functools.reduce(dtypes.promote, kinds))
+        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{name}'") from None
 
 
 def _raw(x: Any) -> Any:
@@ -102,11 +120,28 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     else:
         return raws
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
+    if op.name == "sub":
+        check_sub(*(raws[i] for i in places))
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
+
+
+def check_sub(a: Any, b: Any) -> None:
+    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
+    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
+        check_bool(True)
+
+
+def check_bool(number: Any) -> None:
+    """Raise PyTorch's error where a truth is to be subtracted."""
+    if number is True or number is False:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -149,10 +184,12 @@ def put(target: Tensor, raw: Any) -> None:
             )
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
-        target._raw = placement.copied(raw, target._raw)
-        bump(target)
-    else:
-        write(target, raw)
+        if target._raw.__class__ is Meta:
+            target._raw = placement.copied(raw, target._raw)
+            bump(target)
+            return
+        target._raw = resized(materialize(target), raw.shape)
+    write(target, raw)
 
 
 # ---------------------------------------------------------------- arguments
@@ -299,7 +336,8 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     given = {p.name: x for p, x in zip(op.schema.parameters, args, strict=True)}
     items = []
     for name in op.saved_names:
-        if not op.flattens and not any(edges[i] is not None for i in op.users(name)) and op.is_tensor(name):
+        guard = op.guards[name] if op.is_tensor(name) else None
+        if guard is not None and edges[guard] is None:
             items.append(None)
         elif name in op.schema.outputs:
             output = outputs[op.schema.outputs.index(name)]

@@ -88,13 +88,22 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     )
 
 
-def accumulate(variable: Tensor, g: Any) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may hold it)."""
+def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its memory).
+
+    PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a change.
+    """
     with _adding:
         meta = variable.meta()
         have = meta.grad
         if have is None:
-            meta.grad = make(g if isinstance(g, np.generic) else g.copy())
+            if not isinstance(g, np.ndarray):
+                meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
+            else:
+                found = in_layout(g, variable._raw)
+                meta.grad, moved = make(found), held or _moved(g, found)
+            if moved and (isinstance(g, np.generic) or _is_dense(variable._raw)):
+                meta.grad._counter = [1]
             return
         if isinstance(have._raw, np.generic):
             have._raw = have._raw + g
@@ -106,18 +115,47 @@ def accumulate(variable: Tensor, g: Any) -> None:
             have._counter = [1]
 
 
+def in_layout(g: Any, like: Any) -> Any:
+    """A copy of a raw gradient, laid out like the leaf it belongs to where that has no gaps, else row by row."""
+    if g.__class__ is not np.ndarray or like.flags.c_contiguous or not _is_dense(like):
+        return g.copy()
+    made = np.empty_like(like, g.dtype, subok=False)
+    made[...] = g
+    return made
+
+
+def _moved(a: Any, b: Any) -> bool:
+    """Whether two arrays of one shape are laid out differently."""
+    return a.strides != b.strides and any(s != t and n > 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True))
+
+
+def _is_dense(raw: Any) -> bool:
+    """Whether the elements fill a stretch of memory, in whatever order."""
+    if raw.flags.c_contiguous:
+        return True
+    step = raw.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(raw.strides, raw.shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
 def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
     """Add a recorded gradient to `.grad`, out of place; the first one is copied, as others may hold it."""
     with _adding:
         meta = variable.meta()
-        if meta.grad is not None:
-            meta.grad = meta.grad + g
+        had = meta.grad
+        if had is not None:
+            meta.grad = had + g
         elif g.requires_grad:
             meta.grad = operations.copy(make(g._raw), g)
-            if not isinstance(g._raw, np.generic):
-                meta.grad._raw = g._raw.copy()
+            if isinstance(g._raw, np.ndarray):
+                meta.grad._raw = in_layout(g._raw, variable._raw)
         else:
-            meta.grad = make(g._raw if isinstance(g._raw, np.generic) else g._raw.copy())
+            meta.grad = make(g._raw if isinstance(g._raw, np.generic) else in_layout(g._raw, variable._raw))
+        if had is None and (isinstance(g._raw, np.generic) or _is_dense(variable._raw)):
+            meta.grad._counter = [1]
 
 
 def retain(tensor: Tensor, g: Tensor) -> None:

@@ -13,8 +13,8 @@ Hooks = dict[int, Any]
 Grads = tuple[Any, ...]
 
 
-def tensor_hooks(hooks: Hooks, grad: Tensor) -> Tensor:
-    """The gradient of one tensor after its hooks."""
+def tensor_hooks(hooks: Hooks, grad: Any) -> Any:
+    """The gradient of one tensor (None where none came) after its hooks."""
     for hook in list(hooks.values()):
         result = hook(grad)
         if result is not None:

@@ -238,6 +238,13 @@ class AccumulateGrad(Node):
     def _sequence_nr(self) -> int:
         return 2**64 - 1
 
+    def __call__(self, *grads: Any) -> tuple[()]:
+        from .gradients import accumulate
+
+        if grads and grads[0] is not None:
+            accumulate(self.variable, grads[0]._raw, held=True)
+        return ()
+
 
 class _Marker:
     """Stands in a tensor's `_edge` where the edge must be worked out."""
@@ -258,10 +265,18 @@ class View:
 
     def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
         self.base = base
-        self.edge = edge
+        self.edge: Any = edge
+        """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version
         self.creation = creation
         """Why the view refuses in-place changes, if it does (see views.py)."""
+
+
+def marks_leaf(edge: Any) -> bool:
+    """Whether a tensor's `_edge` makes it a leaf that asks for its gradient: also a view can be one."""
+    if edge.__class__ is not View:
+        return edge is LEAF
+    return edge.edge is LEAF and (edge.base._counter[0] == edge.version or not edge.base.requires_grad)
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
@@ -269,7 +284,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
     edge = tensor._edge
     if edge is None or edge.__class__ is tuple:
         return edge
-    if edge is LEAF:
+    if edge is LEAF or marks_leaf(edge):
         meta = tensor._meta
         if meta is not None and meta.accumulator is not None:
             node = meta.accumulator()
@@ -335,7 +350,7 @@ class SavedList:
         for t, expected in zip(self._items, self._versions, strict=True):
             if t is not None and t._counter is not None and t._counter[0] != expected:
                 raise version_error(t._raw, "", t._counter[0], expected)
-        return self._items
+        return [t.tensor() if t.__class__ is Packed else t for t in self._items]
 
     def raws(self) -> list[Any]:
         """Their arrays, checked likewise."""
@@ -345,9 +360,10 @@ class SavedList:
 class Packed:
     """A saved tensor that `saved_tensors_hooks` took over."""
 
-    __slots__ = ("_counter", "edge", "packed", "unpack")
+    __slots__ = ("_counter", "edge", "hooked", "packed", "unpack")
 
-    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any) -> None:
+    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any, hooked: bool = True) -> None:
+        self.hooked = hooked
         self.packed = packed
         self.unpack = unpack
         self.edge = edge
@@ -381,18 +397,23 @@ def check_version(node: Node, index: int) -> None:
     raise version_error(item._raw, _origin(node, index), now, expected)
 
 
-def check_versions(node: Node) -> None:
-    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need."""
+def check_versions(node: Node, opens: bool = False) -> None:
+    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need.
+
+    `opens`: the node will not run, so what hooks took over is unpacked here.
+    """
     for index, item in enumerate(node._saved or ()):
         if isinstance(item, SavedList):
             item.tensors()
+        elif opens and item.__class__ is Packed:
+            item.tensor()
         elif getattr(item, "_counter", None) is not None:
             check_version(node, index)
 
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
-    from .dtypes import FROM_NUMPY
+    from .dtypes import FROM_NUMPY, type_name
 
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
@@ -401,7 +422,7 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-    what = f"torch.{FROM_NUMPY[raw.dtype].legacy} [{', '.join(map(str, raw.shape))}]]{origin}"
+    what = f"{type_name(FROM_NUMPY[raw.dtype])} [{', '.join(map(str, raw.shape))}]]{origin}"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{what} is at version {now}; expected version {expected} instead. Hint: {hint}"
@@ -412,9 +433,10 @@ def _origin(node: Node, index: int) -> str:
     """`, which is output 0 of Mul,` for a tensor that an operation made."""
     item = node._saved[index]
     if isinstance(item, SavedResult):
-        edge: Any = (node, node._item_results[index])
+        number = node._item_results[index]
+        edge: Any = (node, number) if number in node._differentiable else None
     else:
-        edge = edge_of(item) if item._edge is not LEAF else None
+        edge = None if marks_leaf(item._edge) else edge_of(item)
     return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
 
 
@@ -443,7 +465,7 @@ def unpack(node: Node, index: int) -> Any:
         tensor._counter = item._counter
         return tensor
     position = node._item_edges[index]
-    if position is None or item._edge is LEAF:
+    if position is None or marks_leaf(item._edge):
         return item
     edge = node._edges[position]
     return item if edge_of(item) == edge else _with_history(item, edge)
@@ -474,7 +496,9 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
         if getattr(item, "_counter", None) is INFERENCE:
             raise inference_saved()
     if L.saved_hooks:
-        return tuple(_pack(node, item, index) for index, item in enumerate(items))
+        for index in _packing_order(node, len(items)):
+            items[index] = _pack(node, items[index], index)
+        return tuple(items)
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -485,10 +509,21 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     return tuple(items)
 
 
+def _packing_order(node: Node, count: int) -> list[int]:
+    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved them."""
+    names, results = node._item_names, node._item_results
+    if len(names) != count:
+        return list(range(count))
+    return sorted(range(count), key=lambda i: (results[i] is not None, names[i]))
+
+
 def _pack(node: Node, item: Any, index: int) -> Any:
     from .general import is_wrapped_number
     from .tensor import Tensor, make
 
+    if isinstance(item, SavedList):
+        item._items = [_pack(node, t, index) for t in item._items]
+        return item
     if isinstance(item, SavedResult):
         given, edge = make(item._raw, (node, node._item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):

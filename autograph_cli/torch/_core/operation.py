@@ -82,6 +82,8 @@ class Operation:
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
+        self.guards = {name: self._guard(name) for name in self.saved_names}
+        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
         self.node: type[Node] = self._node_type(node_name)
         self.function: Callable[..., Any] = lambda *a: None
 
@@ -126,10 +128,12 @@ class Operation:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def users(self, name: str) -> tuple[int, ...]:
-        """The edges whose formulas need the saved thing `name`."""
-        position = {p.name: i for i, p in enumerate(self.inputs)}
-        return tuple(sorted({position[i] for d in self.derivatives if name in d.needs for i in d.inputs}))
+    def _guard(self, name: str) -> int | None:
+        users = [d for d in self.derivatives if name in d.needs]
+        several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
+        if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
+            return None
+        return next(i for i, p in enumerate(self.inputs) if p.name == users[0].inputs[0])
 
     def formula_text(self, name: str) -> str:
         """The derivative of input `name` as the source has it."""
@@ -142,7 +146,7 @@ class Operation:
         return f"<operation {self.identifier}>"
 
 
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity"))
+_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity", "NotImplemented"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
@@ -152,13 +156,18 @@ def _saved_attribute(name: str) -> str:
 
 
 def _saved_property(index: int) -> property:
-    from .node import freed, unpack
+    from .node import SavedList, freed, unpack
     from .tensor import Tensor
 
     def get(node: Node) -> Any:
         if node._saved is None:
+            guard = node._operation.guards[node._item_names[index]]
+            if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
+                return None
             raise freed()
         item = node._saved[index]
+        if isinstance(item, SavedList):
+            return tuple(item.tensors())
         if isinstance(item, Tensor) or hasattr(item, "_counter"):
             return unpack(node, index)
         return item

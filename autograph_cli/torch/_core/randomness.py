@@ -98,7 +98,7 @@ def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:
         return target
     if not call.marks[0]:
         raise RuntimeError(batching.refusal(call.op, value, ()) if others else NOT_DIFFERENT)
-    run_inplace(call.op, tuple(batching.aligned(call)))
+    run_inplace(call.op, (value, *batching.aligned(call)[1:]))
     return target
 
 

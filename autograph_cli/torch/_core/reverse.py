@@ -13,6 +13,7 @@ import numpy as np
 
 from .node import LEAF, AccumulateGrad, edge_of
 from .operation import operations
+from .placement import beside, kernels
 from .state import L
 from .tensor import Tensor, Wrapped, make
 from .transforms import (
@@ -48,7 +49,7 @@ class GradCall:
         """The gradients; None where a target was not reached."""
         from .backward import gradients
 
-        level = top_level((*self.roots, *self.targets))
+        level = top_level((*self.roots, *self.targets)) if L.levels else None
         return gradients(self) if level is None else level.grad(self)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
@@ -245,7 +246,7 @@ def reaches_other(x: Tensor, own: set[Any]) -> bool:
 
 def ones_like(x: Tensor) -> Tensor:
     """Ones, outside every transform."""
-    return make(np.ones(x._raw.shape, x._raw.dtype)[()])
+    return make(kernels(core(x)._raw).ones(x._raw.shape, x._raw.dtype)[()])
 
 
 def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
@@ -253,6 +254,6 @@ def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
     sizes = [math.prod(t._raw.shape) for t in tensors]
     total, begin, found = sum(sizes), 0, []
     for t, n in zip(tensors, sizes, strict=True):
-        found.append(make(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
+        found.append(make(beside(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape)), core(t)._raw)))
         begin += n
     return tuple(found)

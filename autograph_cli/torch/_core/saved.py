@@ -18,8 +18,12 @@ class SavedTensor:
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
         node, index = self._node, self._index
-        if isinstance(node._saved[index], Packed):
+        if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+        if node._saved is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
+        if node._saved[index] is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = unpack(node, index)
         items = list(node._saved)
         items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))

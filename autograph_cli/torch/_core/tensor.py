@@ -10,7 +10,7 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .device import CPU, META
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, like_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
 from .size import Size
 from .state import L
@@ -114,46 +114,48 @@ class Tensor(metaclass=Named):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        edge = edge_of(self) if self._edge is not LEAF else None
-        if edge is not None:
-            if wanted:
-                return
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
+        if not self.is_leaf:
+            raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
+        view = self._edge if self._edge.__class__ is View else None
         if not wanted:
-            self._edge = None if self._edge is LEAF else self._edge
+            if view is None:
+                self._edge = None
+            elif view.edge is LEAF:
+                view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._edge = LEAF
+        if view is None:
+            self._edge = LEAF
+        else:
+            view.edge = LEAF
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) the gradient of this leaf."""
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
         edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and edge.edge is None)
+        return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
     @property
     def grad_fn(self) -> Node | None:
         edge = self._edge
-        if edge is None or edge is LEAF:
+        if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
         return None if edge is None else edge[0]
 
     @property
     def output_nr(self) -> int:
-        edge = None if self._edge is LEAF else edge_of(self)
+        edge = None if marks_leaf(self._edge) else edge_of(self)
         return 0 if edge is None else edge[1]
 
     @property
@@ -188,14 +190,17 @@ class Tensor(metaclass=Named):
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if not isinstance(new, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.is_meta is not new.is_meta:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
             )
+        if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if self._meta is not None and new._raw.dtype != self._raw.dtype:
+            self._meta.accumulator = None
         self._raw = new._raw
-        accumulator = None if self._meta is None or self._meta.accumulator is None else self._meta.accumulator()
-        if accumulator is not None:
-            accumulator._like = like_of(new._raw)
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -247,7 +252,7 @@ class Tensor(metaclass=Named):
         """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is LEAF:
+        if marks_leaf(self._edge):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
             return Handle(meta.hooks, hook)
@@ -309,6 +314,8 @@ def may_follow(x: Tensor) -> bool:
     """Whether someone may want derivatives by `x`, backward or forward."""
     return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
 
+_NO_LEAF = "you can only change requires_grad flags of leaf variables."
+_DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 
 new = object.__new__
 
@@ -335,7 +342,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad._raw.shape != tensor._raw.shape:
+    if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"

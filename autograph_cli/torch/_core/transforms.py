@@ -13,11 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import general
 from .kinds import RANDOM
 from .node import View
+from .placement import kernels
 from .stand_in import NO_MEMORY, StandIn
 from .state import L, S
 from .tensor import Tensor, Wrapped, make, new
@@ -258,6 +257,9 @@ class Batched(Wrapped):
 
     _inner = property(lambda self: self._value)
     _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
+    device = property(lambda self: self._value.device)  # type: ignore[assignment]
+    is_meta = property(lambda self: self._value.is_meta)
+    is_cpu = property(lambda self: self._value.is_cpu)
     _edge = _slot("_edge")
     _counter = _slot("_counter")
     _meta = _slot("_meta")
@@ -275,6 +277,12 @@ class Batched(Wrapped):
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
             "transformed instead."
         )
+
+    def register_hook(self, hook: Any) -> Any:
+        raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
+
+    def retain_grad(self) -> None:
+        raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
 
     @property
     def data(self) -> Tensor:
@@ -327,10 +335,15 @@ def top_level(args: Any) -> Level | None:
 def _level_of_other(x: Any) -> Level | None:
     if isinstance(x, (tuple, list)):
         return top_level(x)
-    # A view that was made before its base became a dual.
-    if isinstance(x, Tensor) and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
-        return x._edge.base._level  # type: ignore[no-any-return]
-    return None
+    return x._edge.base._level if isinstance(x, Tensor) and views_dual(x) else None
+
+
+def views_dual(x: Tensor) -> bool:
+    """Whether `x` is a view that was made before its base became a dual."""
+    edge = x._edge
+    if edge.__class__ is not View or edge.base.__class__ is not Dual:
+        return False
+    return bool(x._raw.dtype == edge.base._raw.dtype)
 
 
 # ---------------------------------------------------------------- operations
@@ -402,4 +415,4 @@ def detached(x: Tensor) -> Tensor:
 
 def zeros_like(x: Tensor) -> Tensor:
     """Zeros, outside every transform."""
-    return make(np.zeros(x._raw.shape, x._raw.dtype)[()])
+    return make(kernels(core(x)._raw).zeros(x._raw.shape, x._raw.dtype)[()])

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory import address, window
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
-from .stand_in import StandIn
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, Wrapped, make
 
@@ -83,27 +83,9 @@ def strides_of(raw: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def address(raw: Any) -> int:
-    if raw.__class__ is Meta:
-        return int(raw.address)
-    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
-    found: int = interface["data"][0]
-    return found
-
-
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
-    size = raw.itemsize
-    if raw.__class__ is Meta:
-        size = size if dtype is None else np.dtype(dtype).itemsize
-        return raw.window(shape, [s * size for s in strides], offset * size, dtype)
-    reach = max((sum((n - 1) * abs(s) for n, s in zip(raw.shape, raw.strides, strict=True)) // size) + 1, 1) if raw.size else 0
-    flat = np.lib.stride_tricks.as_strided(raw, (reach,), (size,))
-    if dtype is not None:
-        flat = flat.view(dtype)
-    if not all(shape):
-        return np.empty(shape, flat.dtype)
-    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
+    return window(raw, shape, strides, offset, dtype)
 
 
 def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
@@ -153,6 +135,8 @@ def _other_dtype(base: Tensor, window: Any) -> Tensor:
     f = _operations()
     found: Tensor = f.view_as_real(base) if base._raw.dtype.kind == "c" else f.view_as_complex(base)
     shape, strides, offset = geometry(window, base._raw)
+    if (shape, strides, offset) == geometry(found._raw, base._raw):
+        return found
     made: Tensor = f.as_strided(found, shape, strides, offset)
     return made
 
@@ -233,13 +217,7 @@ class CopySlices(Node):
 
 def check_inplace(tensor: Tensor, *others: Any) -> None:
     """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
-    if L.before_change is not None:
-        L.before_change(tensor)
-    if tensor._counter is INFERENCE and not L.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
+    _check_mode(tensor)
     edge = tensor._edge
     if edge.__class__ is tuple or not L.records:
         return
@@ -249,11 +227,22 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
         asked = tensor.requires_grad
         if edge.creation and (asked or any(isinstance(x, Tensor) and x.requires_grad for x in others)):
             _refuse(edge.edge, edge.creation, "is being")
-        if asked and edge.base.is_leaf:
+        if asked and (edge.base.is_leaf or edge.edge is LEAF):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _refuse(edge: Edge | None, creation: str, what: str) -> None:
+def _check_mode(tensor: Tensor) -> None:
+    if L.before_change is not None:
+        L.before_change(tensor)
+    if tensor._counter is INFERENCE and not L.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def _refuse(edge: Any, creation: str, what: str) -> None:
+    edge = None if edge is LEAF else edge
     if creation in _MODES:
         how, mode, name = _MODES[creation]
         which = "A view was" if edge is None else f"Output {edge[1]} of {short_name(edge[0])} is a view of a view which was"
@@ -295,9 +284,11 @@ def check_own_memory(raw: Any) -> None:
         )
 
 
-def check_overlap(written: Any, read: Any) -> None:
-    """Raise PyTorch's error where two dense arrays share a part of their memory, and are not one and the same."""
-    if address(written) == address(read) and written.shape == read.shape and written.strides == read.strides:
+def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
+    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
+    if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
+        return
+    if not apart and address(written) == address(read) and _steps(written) == _steps(read):
         return
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
     if all(dense) and np.may_share_memory(written, read):
@@ -307,7 +298,16 @@ def check_overlap(written: Any, read: Any) -> None:
         )
 
 
-_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_put"))
+def _steps(raw: Any) -> list[tuple[int, int]]:
+    return [(n, s) for n, s in zip(raw.shape, raw.strides, strict=True) if n > 1]
+
+
+_APART = frozenset(("index_put", "index_add", "index_copy"))
+"""What must not read a part of the memory that it writes, not even the same place."""
+_CHECKED_FIRST = frozenset(("index_put", "index_add", "index_copy", "copy"))
+"""What looks for overlap before it looks at shapes."""
+_MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
+_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_fill", "index_put"))
 """What writes one value may write it several times to one place."""
 
 
@@ -319,6 +319,9 @@ def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
             tensor._raw = np.array(raw)
+    elif not apart and 0 in tensor._raw.strides:
+        changed = np.asarray(raw != tensor._raw)
+        tensor._raw[changed] = raw[changed]
     else:
         tensor._raw[...] = raw
     bump(tensor)
@@ -329,19 +332,19 @@ def rebase(tensor: Tensor, node: Node) -> None:
     view = tensor._edge
     if view.__class__ is not View:
         tensor._edge = (node, 0)
-        _move_retained(tensor, view)
+        move_retained(tensor, view)
         return
     before = edge_of(view.base), view.edge
     copy = CopySlices(node, view.base, tensor._raw)
     view.base._edge = (copy, 0)
-    _move_retained(view.base, before[0])
+    move_retained(view.base, before[0])
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view_edge(tensor)
-    _move_retained(tensor, before[1])
+    move_retained(tensor, before[1])
 
 
-def _move_retained(tensor: Tensor, before: Edge | None) -> None:
+def move_retained(tensor: Tensor, before: Edge | None) -> None:
     """A tensor that retains its gradient does so at its new place in the graph."""
     if tensor._meta is None or not tensor._meta.retains or before is None:
         return
@@ -362,29 +365,43 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if found is not NotImplemented:
             return found  # type: ignore[no-any-return]
     target: Tensor = args[0]
-    check_inplace(*args)
+    if op.derivatives:
+        check_inplace(*args)
+    else:
+        _check_mode(target)
     edges = general.edges_of(op, args) if L.records else ()
-    wants = general.wanted(op, args, edges)
-    for x in args[1:]:
-        if isinstance(x, Tensor) and x._counter is not None and x._counter is target._counter:
-            check_overlap(target._raw, x._raw)
     begun = 0 if S.witness is None else time.perf_counter_ns()
+    wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
+    if op.name == "abs" and target._raw.dtype.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    if op.name in _CHECKED_FIRST:
+        _check_apart(op, args)
     result = _result_for(target, general.compute(op, args)[0])
+    _check_apart(op, args)
     before = _operations().clone(target) if wants and "self" in op.saved_names else None
     if before is not None:
         args = (before, *args[1:])
+    node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
     write(target, result, apart=op.name not in _SAME_EVERYWHERE)
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
-        out = make(target._raw)
-        out._counter = counter(target)
-        node = general.attach(op, args, [out], edges)
+        if node is None:
+            out = make(target._raw)
+            out._counter = counter(target)
+            node = general.attach(op, args, [out], edges)
         _date_back(node, target, before)
         if S.observer is not None:
             S.observer.created(node, args, (target,))
         rebase(target, node)
     return target
+
+
+def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
+    target = args[0]
+    for x in args[1:]:
+        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.name not in _MAY_OVERLAP:
+            check_overlap(target._raw, x._raw, op.name in _APART)
 
 
 def _operations() -> Any:
@@ -398,7 +415,7 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     items = list(node._saved)
     for i, item in enumerate(items):
         if item is not None and item is before:
-            items[i] = Packed(item, itself, edge_of(item))
+            items[i] = Packed(item, itself, edge_of(item), hooked=False)
         elif isinstance(item, Tensor) and item._counter is target._counter:
             extra_of(node).versions[i] -= 1  # type: ignore[index]
     node._saved = tuple(items)
@@ -412,6 +429,10 @@ def itself(tensor: Tensor) -> Tensor:
 def _result_for(target: Tensor, raw: Any) -> Any:
     """The result checked and cast to what fits into `target`."""
     have = target._raw
+    if raw.shape != have.shape:
+        raise RuntimeError(
+            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
+        )
     if raw.dtype != have.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
         if not dtypes.can_cast(source, goal):
@@ -419,8 +440,4 @@ def _result_for(target: Tensor, raw: Any) -> Any:
                 f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type {dtypes.cpp_name(have.dtype)}"
             )
         raw = raw.astype(have.dtype)
-    if raw.shape != have.shape:
-        raise RuntimeError(
-            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
-        )
     return raw

@@ -39,6 +39,8 @@ class Indexing:
         out = a.copy()
         places = self._whole(indices)
         try:
+            if values.size > 1 and values.shape[0] == 1 and values.ndim > a[places].ndim:
+                raise ValueError
             if accumulate:
                 self.xp.add.at(out, places, values)
             else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.arrangement import empty_as
 from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
@@ -25,7 +26,7 @@ class Pointwise:
             "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit", "sign",
         )
     } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-         "atan2": "arctan2", "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
+         "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
     """Kernels that are one universal function of the backend."""
 
     mul = staticmethod(operator.mul)
@@ -47,6 +48,11 @@ class Pointwise:
 
     def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return a + b if alpha == 1 else a + b * self.number(alpha, b)
+
+    def atan2(self, a: Any, b: Any) -> Any:
+        if b.dtype.kind in "biu":
+            b = b.astype(a.dtype)
+        return self.xp.arctan2(a, b)
 
     def sub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         if a.dtype.kind == "b":
@@ -97,7 +103,8 @@ class Pointwise:
             return a * a * a
         if exponent == 0.5 and a.dtype.kind == "f":
             return self.xp.sqrt(a)
-        return self.xp.power(a, self.number(exponent, a))
+        found = self.xp.power(a, self.number(exponent, a))
+        return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
         return self.xp.power(a, b)
@@ -277,10 +284,17 @@ class Pointwise:
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
-        return a.astype(dtype)
+        if 0 not in a.strides:
+            return a.astype(dtype)
+        made = empty_as(a, dtype)
+        made[...] = a
+        return made[()]
 
     _to_copy = cast
 
     def clone(self, a: Any) -> Any:
-        # What stands for several elements at one place in memory has no order to keep.
-        return a if isinstance(a, np.generic) else a.copy("C" if 0 in a.strides else "K")
+        if isinstance(a, np.generic):
+            return a
+        if 0 not in a.strides:
+            return a.copy("K")
+        return self.cast(a, a.dtype)

@@ -79,12 +79,12 @@ class Reduction:
     def cumsum(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
-        return a if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
+        return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
-        return a if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
+        return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
 
     def logsumexp(self, a: Any, dim: Any, keepdim: bool = False) -> Any:
         if a.ndim == 0:
@@ -109,19 +109,24 @@ class Reduction:
         return bool((a == 0).any())
 
     def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim)
+        return self._as_bytes(a, self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim))
 
     def all(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim)
+        return self._as_bytes(a, self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim))
+
+    @staticmethod
+    def _as_bytes(a: Any, found: Any) -> Any:
+        """A truth about bytes is a byte."""
+        return found.astype(a.dtype) if a.dtype == np.uint8 else found
 
     def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a
+            return a[()]
         return self.xp.max(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a
+            return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:

@@ -40,13 +40,14 @@ mul = operation(
 )  # fmt: skip
 true_divide = operation(
     "div(Tensor self, Tensor other)", promotes=True,
+    tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
 )  # fmt: skip
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)", promotes=True, node="DivBackward2",
     self=lambda f, grad: f.zeros_like(grad),
-    other=lambda f, grad, other: f.zeros_like(f.mul(grad, other)),
+    other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )  # fmt: skip
 pow_tensor = operation(
     "pow(Tensor self, Tensor exponent)", promotes=True, node="PowBackward1",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
+from .._core.memory import offset_in
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor
+from . import conversion, views
 from . import functions as unary
-from . import views
 
 view_as_real_op = operation(
     "view_as_real(Tensor self)", view=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))
@@ -51,8 +52,13 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input._raw.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if input._raw.strides[-1] != input._raw.itemsize:
+    steps = conversion.strides(input._raw)
+    if steps[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % 2 for step in steps[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if offset_in(input._raw) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return view_as_complex_op(input)
 
 

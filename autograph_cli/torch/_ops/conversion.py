@@ -12,12 +12,12 @@ from .._core import device as devices
 from .._core import dims, dtypes, general
 from .._core import layout as layouts
 from .._core.operation import operation
-from .._core.placement import NO_DATA, Meta, without_memory
+from .._core.placement import NO_DATA, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._core.views import address, bump, check_inplace, counter, materialize, strides_of
-from ._data import cast, warn_once
+from .._core.views import strides_of
+from ._data import warn_once
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
@@ -211,8 +211,6 @@ _fact("dim", lambda t: int(t._raw.ndim))
 _fact("ndimension", lambda t: int(t._raw.ndim))
 _fact("element_size", lambda t: int(t._raw.itemsize))
 _fact("get_device", lambda t: -1, function=True)
-_fact("data_ptr", lambda t: 0 if t.is_meta else address(materialize(t)))
-_fact("storage_offset", lambda t: (address(materialize(t)) - address(_root(t._raw))) // t._raw.itemsize)
 functions["is_inference"] = Tensor.is_inference
 
 
@@ -264,109 +262,3 @@ def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     return bool(input._raw.shape == other._raw.shape)
-
-
-@composite(function=False)
-def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same window onto the same memory."""
-    a, b = materialize(self), materialize(tensor)
-    return bool(address(a) == address(b) and a.shape == b.shape and a.strides == b.strides)
-
-
-def _root(raw: Any) -> Any:
-    """The array that owns the memory of `raw`."""
-    if raw.__class__ is Meta:
-        return raw.whole()
-    while True:
-        base = getattr(raw, "base", None)
-        while base is not None and not isinstance(base, np.ndarray) and hasattr(base, "base"):
-            base = base.base
-        if not isinstance(base, np.ndarray):
-            return raw
-        raw = base
-
-
-class UntypedStorage:
-    """The bytes under a tensor and all its views."""
-
-    def __init__(self, root: Any) -> None:
-        self._root = root
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return 0 if self._root.__class__ is Meta else address(self._root)
-
-    def nbytes(self) -> int:
-        """The number of bytes."""
-        return int(self._root.nbytes)
-
-    size = __len__ = nbytes
-
-
-UntypedStorage.__module__ = "torch"
-
-
-@composite(function=False)
-def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory of this tensor, without its shape."""
-    return UntypedStorage(_root(materialize(self)))
-
-
-# ---------------------------------------------------------------- other memory
-
-
-@composite(function=False, name="set_")
-def set_(self: Tensor, source: Tensor) -> Tensor:
-    """Look at the memory of `source` from now on."""
-    check_inplace(self)
-    self._raw = cast(materialize(source), self._raw.dtype)
-    self._counter = counter(source)
-    return self
-
-
-@composite(function=False, name="resize_")
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Take another shape; elements that are new are not initialized. RuntimeError where a gradient is required."""
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    shape = dims.sizes(sizes)
-    old = materialize(self)
-    count = math.prod(shape)
-    if old.flags.c_contiguous and count <= old.size:
-        self._raw = old.reshape(-1)[:count].reshape(shape)
-        return self
-    new = np.empty(count, old.dtype)
-    kept = min(count, old.size)
-    new[:kept] = old.reshape(-1)[:kept]
-    self._raw = new.reshape(shape)
-    return self
-
-
-@composite(function=False, name="resize_as_")
-def resize_as_(self: Tensor, other: Tensor) -> Tensor:
-    """Take the shape of `other`."""
-    return resize_(self, *other._raw.shape)
-
-
-def _each(self: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
-    if self.requires_grad:
-        raise RuntimeError(f"Can't call {'map' if others else 'apply'}_() on Variable that requires grad. "
-                           f"Use var.detach().{'map' if others else 'apply'}_() instead.")  # fmt: skip
-    raw = materialize(self)
-    columns = [self._raw, *(np.broadcast_to(o._raw, raw.shape) for o in others)]
-    values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]
-    raw[...] = np.array(values, raw.dtype).reshape(raw.shape)
-    bump(self)
-    return self
-
-
-@composite(function=False, name="apply_")
-def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by `callable(element)`."""
-    return _each(self, callable)
-
-
-@composite(function=False, name="map_")
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, the other's element)`."""
-    return _each(self, callable, tensor)

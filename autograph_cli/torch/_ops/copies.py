@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from .._core import dims
+from .._core.node import View
 from .._core.operation import Operation, operation, operations
-from .._core.placement import kernel_of, kernels
+from .._core.placement import kernel_of
 from .._core.registry import composite
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor
 from .._core.transforms import Batched, Dual
-from .._core.views import bump, check_inplace
+from .._core.views import bump, check_inplace, counter
 from . import arranging, complexes, joining, views
 
 # ---------------------------------------------------------------- windows that slide
@@ -236,22 +236,26 @@ _squeeze_dims = _turned(
 )  # fmt: skip
 
 
-def turn(tensor: Tensor, run: Callable[..., Any], *arguments: Any) -> Tensor:
-    """Give a tensor another shape in place: its memory stays, what sees it changes."""
+def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
+    """Give a tensor another shape in place by the operation (and its arguments) chosen: its memory stays, what sees it changes."""
     if isinstance(tensor, Batched):
+        run, *arguments = choose()
         return _turned_batch(tensor, run, arguments)
     if isinstance(tensor, Dual) and tensor._level.alive:
+        run, *arguments = choose()
         made = run(tensor, *arguments)
         tensor._primal, tensor._tangent = made._primal, made._tangent
         return tensor
     check_inplace(tensor)
-    if tensor._base is not None and tensor.requires_grad:
-        raise NotImplementedError(f"{run.op.name} on a view that requires grad is not available in autograph's engine yet")  # type: ignore[attr-defined]
+    run, *arguments = choose()
     made = run(tensor, *arguments)
     tensor._raw = made._raw
-    if made._edge is not None:
-        tensor._edge = made._edge
     bump(tensor)
+    view = tensor._edge
+    if made._edge is not None and view.__class__ is View:
+        view.edge, view.version = made._edge, counter(tensor)[0]
+    elif made._edge is not None:
+        tensor._edge = made._edge
     return tensor
 
 
@@ -266,69 +270,38 @@ def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any
 @composite(function=False, name="t_")
 def t_(self: Tensor) -> Tensor:
     """`t` in place."""
-    return turn(views.at_most_matrix("t_", self), _t)
+    return turn(self, lambda: (_t,) if views.at_most_matrix("t_", self) is self else ())
 
 
 @composite(function=False, name="transpose_", aliases=("swapaxes_", "swapdims_"))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` in place."""
-    return turn(self, _transpose, dims.wrap(dim0, self.ndim), dims.wrap(dim1, self.ndim))
+    return turn(self, lambda: (_transpose, dims.wrap(dim0, self.ndim), dims.wrap(dim1, self.ndim)))
 
 
 @composite(function=False, name="unsqueeze_")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """`unsqueeze` in place."""
-    return turn(self, _unsqueeze, dims.wrap(dim, self.ndim + 1))
+    return turn(self, lambda: (_unsqueeze, dims.wrap(dim, self.ndim + 1)))
 
 
 @composite(function=False, name="squeeze_")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """`squeeze` in place."""
     if dim is None:
-        return turn(self, _squeeze_all)
+        return turn(self, lambda: (_squeeze_all,))
     if isinstance(dim, int):
-        return turn(self, views.squeeze_in_place, dims.wrap(dim, self.ndim))
-    return turn(self, _squeeze_dims, dims.wrap_all(dim, self.ndim))
+        return turn(self, lambda: (views.squeeze_in_place, dims.wrap(dim, self.ndim)))
+    return turn(self, lambda: (_squeeze_dims, dims.wrap_all(dim, self.ndim)))
 
 
 @composite(name="as_strided_")
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """`as_strided` in place."""
-    return turn(input, _restrided, tuple(size), tuple(stride), storage_offset)
+    return turn(input, lambda: (_restrided, tuple(size), tuple(stride), views.window_offset(input, size, stride, storage_offset)))
 
 
 _restrided = operation(
     "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)", "as_strided", node="AsStridedBackward1",
     self=views.as_strided_op.op.derivatives[0].formula,
 )  # fmt: skip
-
-
-@composite(function=False, name="resize_")
-def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Another shape for the same memory, which grows where it has to; what is new is uninitialized."""
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    if isinstance(self, Wrapped):
-        raise NotImplementedError("resize_ under a transform is not available in autograph's engine")
-    shape = dims.sizes(size)
-    for n in shape:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
-    self._raw = _resized(self._raw, shape)
-    bump(self)
-    return self
-
-
-def _resized(raw: Any, shape: tuple[int, ...]) -> Any:
-    xp = kernels(raw).xp
-    flat = xp.ascontiguousarray(raw).reshape(-1) if raw.ndim else raw.reshape(1)
-    count = math.prod(shape)
-    if count > flat.size:
-        flat = xp.concatenate([flat, xp.empty(count - flat.size, raw.dtype)])
-    return flat[:count].reshape(shape)
-
-
-@composite(function=True, name="resize_as_")
-def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor."""
-    return resize_(self, the_template._raw.shape)

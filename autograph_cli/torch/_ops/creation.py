@@ -11,12 +11,14 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, general
 from .._core import layout as layouts
+from .._core.arrangement import empty_as
 from .._core.operation import operation, operations
 from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
+from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
@@ -185,11 +187,13 @@ def asarray(
     found = as_tensor(obj, dtype, device)
     shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj))
     if copy is False and not shares:
+        have = obj._raw if isinstance(obj, Tensor) else obj
+        if isinstance(have, (np.ndarray, np.generic)):
+            kinds = [dtypes.cpp_name(x.dtype) for x in (have, found._raw)]
+            raise ValueError(f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     if copy and shares:
         found = found.detach().clone()
-    if isinstance(obj, Tensor) and not requires_grad:
-        found = found.detach() if found is obj else found
     return found.requires_grad_() if requires_grad else found
 
 
@@ -230,7 +234,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    return (general.kernels() if S.reserved and L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    if a.__class__ is Meta or (S.reserved and L.on_meta):
+        return (general.kernels() if L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return empty_as(a, dtype) if a.ndim else general.kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
@@ -433,8 +439,7 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 
 complex_op = operation(
     "complex(Tensor real, Tensor imag)", _complex,
-    real=lambda f, grad: f.real(grad),
-    imag=lambda f, grad: f.imag(grad),
+    joint={("real", "imag"): lambda f, grad, real, imag, mask: (f.real(grad) if mask[0] else None, f.imag(grad) if mask[1] else None)},
 )  # fmt: skip
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),

@@ -63,13 +63,14 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
     if p == 1:
         return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
-    return _times(input, _noise(draw, shape), inplace)
+    return _times(input, _noise(draw, shape, input), inplace)
 
 
-def _noise(draw: Any, like: Any) -> Tensor:
-    """A tensor of random numbers beside an array; under vmap as its randomness says."""
+def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
+    """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
     if L.levels:
-        return randomness.drawn(like.shape, draw)
+        nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
+        return randomness.drawn(like.shape, nothing if input.is_meta else draw)
     return make(in_memory_order(draw, like)[()])
 
 
@@ -80,7 +81,7 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     if p == 1:
         return _times(input, make(np.zeros((), kind)[()]), inplace)
     draw = lambda size: generator.bernoulli(stream_of(None), size, kind, 1 - p)  # noqa: E731
-    kept = _noise(draw, shape)
+    kept = _noise(draw, shape, input)
     a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
     scale = beside(kept, lambda t: make((t._raw * kind.type(a))[()]))
     shift = beside(kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()]))

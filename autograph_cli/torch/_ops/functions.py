@@ -10,7 +10,7 @@ from .._core.batching import elementwise
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.placement import is_meta
-from .._core.registry import composite, dispatch, publish
+from .._core.registry import composite, dispatch, functions, methods, publish, twin
 from .._core.tensor import Tensor
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
@@ -155,9 +155,15 @@ publish(abs, inplace=True, aliases=("absolute",))
 publish(asin, inplace=True, aliases=("arcsin",))
 publish(acos, inplace=True, aliases=("arccos",))
 publish(atan, inplace=True, aliases=("arctan",))
-publish(asinh, inplace=True, aliases=("arcsinh",))
-publish(acosh, inplace=True, aliases=("arccosh",))
-publish(atanh, inplace=True, aliases=("arctanh",))
+for _inverse in (asinh, acosh, atanh):
+    # In place these have nodes of their own, and all that is equal otherwise.
+    _name = _inverse.op.name
+    _changing = operation(
+        f"{_name}_(Tensor self)", _name, floating=True, node=f"{_name.capitalize()}Backward1", self=_inverse.op.derivatives[0].formula
+    )
+    publish(_inverse, aliases=(f"arc{_name[1:]}",))
+    for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
+        methods[_alias] = functions[_alias] = twin(_changing.op)
 publish(atan2, inplace=True, aliases=("arctan2",))
 
 
@@ -204,6 +210,12 @@ def positive(input: Tensor) -> Tensor:
 
 @dispatch()
 def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    if input._raw.dtype.kind == "c":
+        raise NotImplementedError("round is not supported for complex inputs")
+    if input._raw.dtype.kind == "b":
+        raise NotImplementedError("\"round_vml_cpu\" not implemented for 'Bool'")
+    if decimals is None and input._raw.dtype.kind in "iu":
+        return clone, input
     return (round_op, input) if decimals is None else (round_with, input, decimals)
 
 
@@ -249,7 +261,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
-                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         kinds = input._raw.dtype, value._raw.dtype
         if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
@@ -262,6 +274,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 
 @dispatch()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    for name, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
+            mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))
+            raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
     if isinstance(weight, Tensor):
         return operations.lerp_Tensor, input, end, weight
     return lerp_scalar, input, end, weight

@@ -12,7 +12,7 @@ from .._core.placement import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.registry import composite, dispatch, methods
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
-from .._core.views import check_inplace, run_inplace
+from .._core.views import check_inplace, check_overlap, run_inplace
 from . import views
 from ._index_checks import along
 from .arithmetic import no_derivative, scaled
@@ -37,7 +37,7 @@ index_put_impl = operation(
 )  # fmt: skip
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
-    self=lambda f, grad, self_sizes, dim, index: f.scatter_add(f.zeros_of(self_sizes, grad), dim, index, grad),
+    self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)", node="ScatterBackward0",
@@ -66,13 +66,13 @@ index_select_op = operation(
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     self=lambda f, grad: grad,
-    source=lambda f, grad, dim, index, source_sizes, alpha: scaled(
-        f, read_slices(f, grad, dim, index, source_sizes), alpha),
+    source=lambda f, grad, dim, index, source, alpha: scaled(
+        f, read_slices(f, grad, dim, index, source.shape), alpha),
 )  # fmt: skip
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
-    self=lambda f, grad, self_sizes, mask: f.masked_scatter(
-        f.zeros_of(dims.broadcast(self_sizes, tuple(mask.shape)), grad), mask, grad),
+    self=lambda f, grad, self, mask: f.masked_scatter(
+        f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad),
 )  # fmt: skip
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
@@ -294,6 +294,10 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         return
     picked, indices = _apply(input, _items(index), _rows(value))
     if indices:
+        check_inplace(picked, value)
+        shape = value._raw.shape
+        if shape and shape[0] == 1:
+            value = views.view_op(value, _without_ones(shape))
         run_inplace(index_put_op.op, (picked, indices, _cast(value, picked), False))
     else:
         _copy_to(picked if picked is not input else views.alias(input), value)
@@ -322,11 +326,20 @@ def _cast(value: Tensor, target: Tensor) -> Tensor:
     if value._raw.dtype != target._raw.dtype:
         if value.ndim == 0 and not value.requires_grad and not isinstance(value, Wrapped):
             return make(value._raw.astype(target._raw.dtype))
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {dtypes.cpp_name(target._raw.dtype)} for the "
-            f"destination and {dtypes.cpp_name(value._raw.dtype)} for the source."
-        )
+        raise _other_dtype(value, target)
     return value
+
+
+def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
+    mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (target, value))
+    return RuntimeError(
+        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for the source."
+    )
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without the ones that it begins with."""
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]
 
 
 def _copy_to(target: Tensor, value: Tensor) -> None:
@@ -335,9 +348,7 @@ def _copy_to(target: Tensor, value: Tensor) -> None:
     elif value.ndim == 0:
         fill_(target, value)
     else:
-        shape = value._raw.shape
-        while len(shape) > target.ndim and shape[0] == 1:
-            shape = shape[1:]
+        shape = _without_ones(value._raw.shape)
         value = views.view_op(value, shape)
         if shape != target._raw.shape:
             value = views.expand(value, target._raw.shape)
@@ -350,6 +361,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_inplace(input, src)
+    if src._counter is not None and src._counter is input._counter:
+        check_overlap(input._raw, src._raw)
     shape = input._raw.shape
     if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
         raise RuntimeError(
@@ -383,10 +396,15 @@ def zero_(input: Tensor) -> Tensor:
 
 @dispatch()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
-    return index_put_op, input, _expanded_masks(indices, _rows(values)), values, accumulate
+    if input._raw.dtype != values._raw.dtype:
+        _cast(values, input)
+        raise _other_dtype(values, input)
+    return index_put_op, input, _expanded_masks(input, indices, _rows(values)), values, accumulate
 
 
-def _expanded_masks(indices: Any, writes: int) -> list[Any]:
+def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
+    if len(indices) > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
@@ -433,7 +451,17 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
-    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or (source.ndim != input.ndim and input.ndim):
+    if input._raw.dtype != source._raw.dtype:
+        mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
+        raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")
+    if source.ndim and d >= source.ndim:
+        raise IndexError(f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
+    n = source._raw.shape[d] if source.ndim else 1
+    if index._raw.size != n:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
+        )
+    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or source.ndim != input.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input._raw.shape)} source.shape = {list(source._raw.shape)}"

@@ -120,6 +120,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 @composite()
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input`, each `split_size` long, or as long as a list says."""
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = dims.wrap(dim, input.ndim)
     if isinstance(split_size_or_sections, int):
         if split_size_or_sections < 0:
@@ -149,7 +151,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input._raw.shape[dims.wrap(dim, input.ndim)]
-    return split(input, max(-(-n // chunks), 1), dim)
+    return split(input, max(-(-n // chunks), 1) if n else [0] * chunks, dim)
 
 
 @composite()
@@ -162,5 +164,5 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind_dim(input: Tensor, dim: int) -> int:
     """The dimension to unbind, counted from the front."""
     if input.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dims.wrap(dim, 0)} but tensor has no dimensions")
     return dims.wrap(dim, input.ndim)

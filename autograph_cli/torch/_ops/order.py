@@ -120,7 +120,7 @@ def _running(better: str) -> Callable[..., Any]:
 def _runs(name: str, ufunc: str) -> Any:
     return operation(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", _running(ufunc), nondifferentiable=("indices",),
-        self=lambda f, grad, self_sizes, indices, dim: f.scatter_add(f.zeros_of(self_sizes, grad), dim, indices, grad),
+        self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )  # fmt: skip
 
 

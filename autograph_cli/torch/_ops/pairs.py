@@ -41,7 +41,7 @@ copysign_tensor = operation(
     node="CopysignBackward0",
     self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
         f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
-    other=lambda f, grad, other: f.zeros_like(other),
+    other=lambda f, grad: f.zeros_like(grad),
 )  # fmt: skip
 copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.xp.copysign(*floats(a), float(other)),
@@ -224,10 +224,16 @@ def conj_physical(input: Tensor) -> Tensor:
     return conj_physically(input) if input._raw.dtype.kind == "c" else input
 
 
+_conj_in_place = operation(
+    "conj_physical_(Tensor self)", lambda f, a: f._conj_physical(a), node="ConjPhysicalBackward1",
+    self=lambda f, grad: f._conj_physical(grad),
+)  # fmt: skip
+
+
 @composite(name="conj_physical_")
 def conj_physical_(input: Tensor) -> Tensor:
     """`conj_physical` in place."""
-    return run_inplace(conj_physically.op, (input,)) if input._raw.dtype.kind == "c" else input
+    return run_inplace(_conj_in_place.op, (input,))
 
 
 @dispatch()

@@ -33,7 +33,7 @@ index_fill_tensor = operation(
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
-    source=lambda f, grad, dim, index, source_sizes: indexing.read_slices(f, grad, dim, index, source_sizes),
+    source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )  # fmt: skip
 
 
@@ -84,6 +84,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
             f"(source) {dtypes.cpp_name(source._raw.dtype)}"
         )
+    slices = [x._raw.shape[:d] + x._raw.shape[d + 1 :] for x in (input, source)]
+    if slices[0] != slices[1]:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{list(slices[0])} at dimension {d} and source slice shape: {list(slices[1])} at dimension 0."
+        )
     return index_copy_op, input, d, index, source
 
 
@@ -91,7 +97,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
-    self=lambda f, grad, self_sizes, index: f.put(f.zeros_of(self_sizes, grad), index, grad, True),
+    self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
@@ -287,6 +293,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`nonzero` cut or filled up to `size` rows."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if input.is_meta:
+        return make(Meta((size, input.ndim), np.int64))
     found = indexing.nonzero(input)._raw[:size]
     out = np.full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found

@@ -11,13 +11,14 @@ import numpy as np
 
 from .._core import dtypes, formatting
 from .._core.device import device
-from .._core.node import LEAF
+from .._core.memory import address, owner, window
+from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.state import S
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Dual, core
-from .._core.views import materialize
+from .._core.views import materialize, strides_of
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
@@ -189,12 +190,14 @@ def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, An
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("a tensor that a transform follows cannot be pickled or copied by copy.copy; clone() it instead")
     cls = None if type(self) is Tensor else type(self)
     return _rebuild, (cls, materialize(self), self.requires_grad, dict(self.__dict__))
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
-    if not self.is_leaf:
+    if not self.is_leaf and edge_of(self):
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
@@ -202,14 +205,28 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    raw = self._raw
-    made = instance(type(self), raw if isinstance(raw, np.generic) else raw.copy("K"))
+    if isinstance(self, Dual):
+        return copy.deepcopy(self._primal, memo)
+    if isinstance(self, Wrapped):
+        return self._lower(lambda lower: copy.deepcopy(lower, memo))
+    made = instance(type(self), _deep(self._raw, memo))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None
+    made._counter = [1] if type(self) is Tensor else None
     if self._meta is not None and self._meta.grad is not None:
         made.meta().grad = copy.deepcopy(self._meta.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made
+
+
+def _deep(raw: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array together with the memory that it is part of, which is copied once."""
+    if isinstance(raw, np.generic) or not raw.size:
+        return raw.copy()
+    root = owner(raw)
+    if id(root) not in memo:
+        memo[id(root)] = root.copy("K")
+    return window(memo[id(root)], raw.shape, strides_of(raw), (address(raw) - address(root)) // raw.itemsize, raw.dtype)
 
 
 methods["__reduce_ex__"], methods["__deepcopy__"] = _reduce, _deepcopy

@@ -358,13 +358,21 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
+def _check_order(name: str, input: Tensor) -> None:
+    if input._raw.dtype.kind in "bc":
+        kind = "bool" if input._raw.dtype.kind == "b" else "complex"
+        raise RuntimeError(f"{name}(): does not support {kind} input")
+
+
 @composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    _check_order("argmax", input)
     return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
 
 @composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    _check_order("argmin", input)
     return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
 
 

@@ -182,9 +182,9 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
 def exp_block(a: Tensor, grad: Tensor) -> Tensor:
     """The derivative of the matrix exponential at `a` towards `grad`, as a block of a larger exponential."""
     n = a._raw.shape[-1]
-    if a.is_meta:
+    if a.is_meta or isinstance(a, Wrapped) or isinstance(grad, Wrapped):
         return _exp_block_of_parts(a, grad, n)
-    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), grad if isinstance(grad, Wrapped) else a)
+    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), a)
     for i, j, block in ((0, 0, a), (n, n, a), (0, n, grad)):
         rows = views.slice_op(meta, meta.ndim - 2, i, i + n, 1)
         views.slice_op(rows, meta.ndim - 1, j, j + n, 1).copy_(block)
@@ -193,7 +193,7 @@ def exp_block(a: Tensor, grad: Tensor) -> Tensor:
 
 
 def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
-    """The same on the device `meta`, where PyTorch joins the blocks."""
+    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in place."""
     d = a.ndim - 1
     rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
     above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)

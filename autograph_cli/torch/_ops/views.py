@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import dims, dtypes
+from .._core.memory import capacity, offset_in
 from .._core.operation import operation, operations
 from .._core.placement import kernels
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
-from .._core.views import spanned
+from .._core.views import materialize, spanned
 from . import functions as unary
 
 view_op = operation(
@@ -203,12 +204,13 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
-            f"expand(torch.{input.dtype.legacy}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     lead = len(wanted) - len(shape)
     full = []
-    for i, n in enumerate(wanted):
+    for i in reversed(range(len(wanted))):
+        n = wanted[i]
         have = shape[i - lead] if i >= lead else None
         if n == -1:
             if have is None:
@@ -222,7 +224,7 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
                 f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
-    return tuple(full)
+    return tuple(reversed(full))
 
 
 @composite(function=False)
@@ -338,22 +340,23 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    base = input._base if input._base is not None else input
-    shift = 0
-    if base is not input:
-        from .._core.views import geometry
+    return as_strided_op(input, tuple(size), tuple(stride), window_offset(input, size, stride, storage_offset))
 
-        shift = geometry(input._raw, base._raw)[2]
-    offset = 0 if storage_offset is None else storage_offset - shift
-    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if all(size) else 0
-    memory = base._raw.size
-    if reach and offset + shift + reach > memory:
+
+def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
+    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the memory."""
+    raw = materialize(input)
+    start = offset_in(raw)
+    place = start if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(size)} vs {len(stride)}")
+    needed, room = spanned(size, stride, place), capacity(raw)
+    if needed > room:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset + shift}, and itemsize "
-            f"{input._raw.itemsize} requiring a storage size of {(offset + shift + reach) * input._raw.itemsize} are out of bounds "
-            f"for storage of size {memory * input._raw.itemsize}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize {raw.itemsize} requiring a "
+            f"storage size of {needed * raw.itemsize} are out of bounds for storage of size {room * raw.itemsize}"
         )
-    return as_strided_op(input, tuple(size), tuple(stride), offset)
+    return place - start
 
 
 @composite()
@@ -383,7 +386,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 def _matrix_transpose(name: str) -> property:
     def get(self: Tensor) -> Tensor:
-        if name in ("mT", "mH") and self.ndim < 2:
+        if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
                 f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
             )
@@ -391,7 +394,9 @@ def _matrix_transpose(name: str) -> property:
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
-        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1) if self.ndim else self
+        if not self.ndim:
+            return self
+        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1)
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

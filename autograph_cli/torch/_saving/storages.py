@@ -9,10 +9,11 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.dtypes import dtype
+from .._core.memory import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
 from .._kernels.meta import Meta
-from .._ops.conversion import _root, strides
+from .._ops.conversion import strides
 from .._ops.legacy import instance
 
 _LEGACY = {
@@ -95,7 +96,7 @@ class Places:
         if tensor.is_sparse:
             raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
         raw = tensor._raw
-        root = None if isinstance(raw, np.generic) else _root(raw)
+        root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):
             raw = root = np.array(raw, order="C", copy=True)
         address = root.__array_interface__["data"][0]

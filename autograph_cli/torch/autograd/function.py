@@ -29,7 +29,18 @@ from .._core.saved import SavedTensor
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make
 from .._core.transforms import below, top_level
-from .._core.views import CUSTOM, MULTIPLE, bump, counter, make_view, materialize, rebase
+from .._core.views import (
+    CUSTOM,
+    MULTIPLE,
+    NO_GRAD,
+    bump,
+    check_inplace,
+    counter,
+    make_view,
+    materialize,
+    move_retained,
+    rebase,
+)
 
 
 class FunctionCtx:
@@ -379,6 +390,8 @@ def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record:
     constant = _tensors(
         node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
     )
+    for x in dirty:
+        bump(x)
     _check_dirty(args, outputs, dirty, record)
     node._extra = None
     node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
@@ -430,22 +443,28 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
                 UserWarning,
                 stacklevel=4,
             )
-        if record and x._edge is LEAF:
+        if record and x.requires_grad and x.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. This is not supported by the current autograd engine."
             )
+        if record and x._edge.__class__ is View:
+            check_inplace(x)
 
 
 def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
     edge: Edge | None = (node, number) if number in node._differentiable else None
+    if edge is None:
+        return x if _among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
     if _among(x, dirty):
-        bump(x)
+        if x._meta is not None:
+            x._meta.grad = None
         if x._edge.__class__ is not View:
-            x._edge = edge
+            before, x._edge = x._edge, edge
+            move_retained(x, before)
         return x
     creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
     if _among(x, args):
@@ -458,6 +477,23 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
         return x
     view = x._edge
     x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
+    return x
+
+
+def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
+    """An output without a gradient: an input that asks for one is left as it is."""
+    given = _among(x, args)
+    if not x.requires_grad:
+        if not given or recorded:
+            return x
+        alias: Tensor = x.view_as(x)
+        if alias._edge.__class__ is View:
+            alias._edge.creation = alias._edge.creation or NO_GRAD
+        return alias
+    if given:
+        return x.detach()
+    if x._edge.__class__ is not View:
+        x._edge = None
     return x
 
 

@@ -155,6 +155,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place of the tensor's gradient: its node and output number; it stands for the tensor in `grad`."""
     edge = edge_of(tensor)
+    if edge is None and tensor.requires_grad:
+        raise AssertionError("Expected gradient function to be set")
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*edge)
@@ -162,7 +164,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count an in-place change of the tensor, or of each one."""
-    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    given = (tensor,) if isinstance(tensor, Tensor) else tensor
+    if not isinstance(given, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for t in given:
         bump(t)
 
 
@@ -188,33 +193,50 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    gathered = _Gathered(tensors, fn, mode)
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    elif any(edge_of(t) is None for t in tensors):
+        raise AssertionError("Expected gradient function to be set")
+    gathered = (_First if mode == "any" else _Gathered)(tensors, fn)
     return _MultiHandle([t.register_hook(gathered.hook(i)) for i, t in enumerate(tensors)])
 
 
-class _Gathered:
-    """The gradients that came so far in each running backward pass."""
+class _First:
+    """Hands on the first gradient of each backward pass."""
 
-    def __init__(self, tensors: Sequence[Tensor], function: Callable[..., Any], mode: str) -> None:
-        self.nodes = [get_gradient_edge(t).node for t in tensors]
+    def __init__(self, _: Sequence[Tensor], function: Callable[..., Any]) -> None:
         self.function = function
-        self.mode = mode
         self.walk: Any = lambda: None
         """A weak reference to the pass that the gradients belong to."""
-        self.waiting = 0
+
+    def hook(self, _: int) -> Callable[[Tensor], None]:
+        def run(grad: Tensor) -> None:
+            if self.walk() is not L.walk:
+                self.walk = weakref.ref(L.walk)
+                self.function(grad)
+
+        return run
+
+
+class _Gathered:
+    """Hands on the gradients of a backward pass when as many have come as it computes."""
+
+    def __init__(self, tensors: Sequence[Tensor], function: Callable[..., Any]) -> None:
+        self.nodes = [get_gradient_edge(t).node for t in tensors]
+        self.function = function
+        self.walk: Any = lambda: None
+        self.came = self.expected = 0
         self.grads: list[Tensor | None] = []
 
     def hook(self, place: int) -> Callable[[Tensor], None]:
         def run(grad: Tensor) -> None:
-            first = self.walk() is not L.walk
-            if first:
-                self.walk, self.grads = weakref.ref(L.walk), [None] * len(self.nodes)
-                self.waiting = sum(L.walk.awaits(node) for i, node in enumerate(self.nodes) if i != place) + 1
+            if self.walk() is not L.walk or not self.came:
+                self.walk, self.came, self.grads = weakref.ref(L.walk), 0, [None] * len(self.nodes)
+                self.expected = sum(map(L.walk.will_run, self.nodes))
             self.grads[place] = grad
-            self.waiting -= 1
-            if self.mode == "any" and first:
-                self.function(grad)
-            elif self.mode == "all" and not self.waiting:
+            self.came += 1
+            if self.came == self.expected:
+                self.came = 0
                 self.function(self.grads)
 
         return run

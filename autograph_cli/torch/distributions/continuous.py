@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.registry import functions
 from . import constraints
-from .distribution import Distribution, broadcast_all, smallest, standard_normal
+from .distribution import Distribution, broadcast_all, holds, smallest, standard_normal
 from .gamma import standard_gamma
 from .multivariate import Dirichlet
 
@@ -63,7 +63,7 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validate_args and not bool((self.low < self.high).all()):
+        if self._validate_args and not holds(self.low < self.high):
             raise ValueError("Uniform is not defined when low>= high")
 
     @property

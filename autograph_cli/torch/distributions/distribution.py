@@ -7,11 +7,17 @@ from typing import Any
 
 from .._core.registry import functions
 from .._core.size import Size
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from .constraints import Constraint
 
 _checks = {"on": __debug__}
+
+
+def holds(valid: Tensor) -> bool:
+    """Whether a condition holds everywhere; under vmap, for every sample."""
+    return bool(whole(valid._raw).all())
 
 
 class Distribution:
@@ -37,7 +43,7 @@ class Distribution:
     def _check_parameter(self, name: str, constraint: Constraint) -> None:
         value = self.__dict__[name]
         valid = constraint.check(value.detach())
-        if not bool(valid.all()):
+        if not holds(valid):
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
                 f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -143,7 +149,7 @@ class Distribution:
                 raise ValueError(
                     f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._extended_shape()}."
                 )
-        if self.support is not None and not bool(self.support.check(value.detach()).all()):
+        if self.support is not None and not holds(self.support.check(value.detach())):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
                 f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

@@ -18,15 +18,20 @@ from .._ops.random import get_rng_state, set_rng_state
 from ..autograd import Function, backward
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
+from ._selective import CheckpointPolicy, Log, SelectiveCheckpointContext, create_selective_checkpoint_contexts, report
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
 
@@ -41,6 +46,18 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 _early_stop: bool | None = None
+_debug: bool | None = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside the block: whether checkpoints tell what ran in them when they fail; None leaves it to their `debug`."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
 
 
 @contextlib.contextmanager
@@ -75,6 +92,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if kwargs and use_reentrant:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     if not use_reentrant:
+        if debug if _debug is None else _debug:
+            if context_fn is not noop_context_fn:
+                raise ValueError("debug=True is incompatible with non-default context_fn")
+            return _logged(function, args, kwargs, preserve, determinism_check, early_stop)
         return _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check, early_stop)
     if context_fn is not noop_context_fn or debug is not False:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
@@ -146,7 +167,9 @@ class _Enough(Exception):
 class _Frame:
     """One checkpointed call: how to run it again, what it saved at first, what came of later runs."""
 
-    def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool) -> None:
+    def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool,
+                 told: Callable[[CheckpointError], CheckpointError]) -> None:  # fmt: skip
+        self.told = told
         self.again = again
         self.check = check
         self.early_stop = early_stop
@@ -193,7 +216,10 @@ class _Frame:
 
         with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad(), contextlib.suppress(_Enough):
             self.again()
-        self._compare(kinds)
+        try:
+            self._compare(kinds)
+        except CheckpointError as error:
+            raise self.told(error) from None
         return found
 
     def _compare(self, kinds: list[dict[str, Any]]) -> None:
@@ -222,7 +248,8 @@ def _kind(tensor: Tensor) -> dict[str, Any]:
 
 
 def _checkpoint(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool,
-                context_fn: Callable[[], tuple[Any, Any]], determinism_check: str, early_stop: bool) -> Any:  # fmt: skip
+                context_fn: Callable[[], tuple[Any, Any]], determinism_check: str, early_stop: bool,
+                told: Callable[[CheckpointError], CheckpointError] = lambda error: error) -> Any:  # fmt: skip
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
@@ -234,9 +261,20 @@ def _checkpoint(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         with _random_numbers_of(state), second:
             function(*args, **kwargs)
 
-    frame = _Frame(again, determinism_check == "default", early_stop if _early_stop is None else _early_stop)
+    frame = _Frame(again, determinism_check == "default", early_stop if _early_stop is None else _early_stop, told)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
+
+
+def _logged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool, determinism_check: str,
+            early_stop: bool) -> Any:  # fmt: skip
+    """A checkpoint whose errors tell what ran."""
+    first, second = Log(), Log()
+
+    def told(error: CheckpointError) -> CheckpointError:
+        return CheckpointError(report(first, second, str(error)))
+
+    return _checkpoint(function, args, kwargs, preserve, lambda: (first, second), determinism_check, early_stop, told)
 
 
 # ---------------------------------------------------------------- with reentry

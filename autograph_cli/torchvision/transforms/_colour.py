@@ -75,7 +75,7 @@ def _turned(img: Any, steps: int) -> Any:
     if img.mode in _NO_HUE:
         return img
     hue, saturation, value = img.convert("HSV").split()
-    moved = pillow().fromarray(np.asarray(hue) + np.uint8(steps % 256), "L")
+    moved = pillow().fromarray(np.asarray(hue) + np.uint8(steps % 256))
     return pillow().merge("HSV", (moved, saturation, value)).convert(img.mode)
 
 

@@ -78,7 +78,7 @@ def to_gray(image: Any, channels: int) -> Any:
     if channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     gray = image.convert("L")
-    return pillow().fromarray(np.dstack([np.asarray(gray)] * 3), "RGB") if channels == 3 else gray
+    return pillow().fromarray(np.dstack([np.asarray(gray)] * 3)) if channels == 3 else gray
 
 
 def rotate(image: Any, angle: float, mode: InterpolationMode, expand: bool, center: Any, fill: Any) -> Any:

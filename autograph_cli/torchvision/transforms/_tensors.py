@@ -14,7 +14,7 @@ from ._modes import InterpolationMode
 
 _SAMPLED = (torch.float32, torch.float64)
 _ROUNDED = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-_GRAY = (0.2989, 0.587, 0.114)
+GRAY = (0.2989, 0.587, 0.114)
 """How bright red, green and blue look."""
 _PADDED = {"edge": "replicate", "reflect": "reflect", "constant": "constant"}
 
@@ -71,7 +71,8 @@ def pad(image: Tensor, sides: Sequence[int], fill: Any, mode: str) -> Tensor:
     if mode == "constant":
         if isinstance(fill, (tuple, list)):
             return _fill_around(image, sides, fill)
-        return nn.pad(image, [left, right, top, bottom], mode="constant", value=float(fill))
+        kinds: Sequence[Any] = (image.dtype,)
+        return _sampled(image, lambda work: nn.pad(work, [left, right, top, bottom], value=float(fill)), kinds)
     kinds = (torch.float16, torch.bfloat16, *_SAMPLED)
     return _sampled(image, lambda work: nn.pad(work, [left, right, top, bottom], mode=_PADDED[mode]), kinds)
 
@@ -105,7 +106,7 @@ def to_gray(image: Tensor, channels: int) -> Tensor:
     check_channels(image, (1, 3))
     if image.shape[-3] == 3:
         red, green, blue = image.unbind(dim=-3)
-        gray = (_GRAY[0] * red + _GRAY[1] * green + _GRAY[2] * blue).to(image.dtype).unsqueeze(dim=-3)
+        gray = (GRAY[0] * red + GRAY[1] * green + GRAY[2] * blue).to(image.dtype).unsqueeze(dim=-3)
     else:
         gray = image.clone()
     return gray.expand((*image.shape[:-3], 3, *image.shape[-2:])) if channels == 3 else gray
@@ -178,5 +179,7 @@ def _look_up(image: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
     colours = list(fill) if isinstance(fill, (tuple, list)) else [float(fill)]
     colour = torch.tensor(colours, dtype=image.dtype).view(1, len(colours), 1, 1).expand_as(result)
     if mode == "nearest":
-        return torch.where(mask < 0.5, colour, result)
+        outside = mask < 0.5
+        result[outside] = colour[outside]
+        return result
     return result * mask + (1.0 - mask) * colour

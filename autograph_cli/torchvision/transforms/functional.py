@@ -54,6 +54,17 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     >>> normalize(torch.ones(1, 1, 2), [0.5], [0.25])
     tensor([[[2., 2.]]])
     """
+    check_normal(tensor)
+    result = tensor if inplace else tensor.clone()
+    centre, spread = (torch.as_tensor(x, dtype=tensor.dtype) for x in (mean, std))
+    if (spread == 0).any():
+        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
+    centre, spread = (x.view(-1, 1, 1) if x.ndim == 1 else x for x in (centre, spread))
+    return result.sub_(centre).div_(spread)
+
+
+def check_normal(tensor: Any) -> None:
+    """An error for what cannot be normalized: no tensor, no floats, no channels."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
@@ -62,12 +73,6 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
         raise ValueError(
             f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
         )
-    result = tensor if inplace else tensor.clone()
-    centre, spread = (torch.as_tensor(x, dtype=tensor.dtype) for x in (mean, std))
-    if (spread == 0).any():
-        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
-    centre, spread = (x.view(-1, 1, 1) if x.ndim == 1 else x for x in (centre, spread))
-    return result.sub_(centre).div_(spread)
 
 
 def resized_size(size: tuple[int, int], wanted: Sequence[int], max_size: int | None = None) -> tuple[int, int]:

@@ -18,3 +18,19 @@ def test_functional_gives_what_pytorch_gives(code):
 @pytest.mark.parametrize("code", REFUSED)
 def test_functional_refuses_what_pytorch_refuses_in_its_words(code):
     assert refusal(torch, code) == RECORDED[code]
+
+
+@pytest.mark.parametrize("mode, antialias, row", [
+    ("bilinear", False, [17, 250, 35]), ("bilinear", True, [40, 192, 87]), ("bicubic", False, [5, 250, 7]), ("bicubic", True, [33, 205, 85]),
+])  # fmt: skip
+def test_bytes_are_resized_in_whole_numbers(mode, antialias, row):
+    x = torch.tensor([[[[10, 20, 130, 250, 240, 7, 90]] * 2]], dtype=torch.uint8)
+    found = torch.nn.functional.interpolate(x, size=(2, 3), mode=mode, antialias=antialias)
+    assert found.dtype is torch.uint8
+    assert found[0, 0, 0].tolist() == row
+
+
+@pytest.mark.parametrize("dtype, mode", [(torch.int32, "nearest"), (torch.bool, "bilinear"), (torch.int8, "bicubic")])
+def test_other_integers_are_not_resized(dtype, mode):
+    with pytest.raises(NotImplementedError, match=f'"upsample_{mode}2d" not implemented for'):
+        torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2).to(dtype), size=(3, 3), mode=mode)

@@ -22,6 +22,7 @@ from ._changes import (
     RandomApply,
     RandomChoice,
     RandomCrop,
+    RandomErasing,
     RandomGrayscale,
     RandomHorizontalFlip,
     RandomOrder,
@@ -39,7 +40,7 @@ from ._transform import Transform
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "Grayscale", "Identity", "InterpolationMode", "Lambda", "Normalize",
-    "PILToTensor", "Pad", "RandomApply", "RandomChoice", "RandomCrop", "RandomGrayscale", "RandomHorizontalFlip",
+    "PILToTensor", "Pad", "RandomApply", "RandomChoice", "RandomCrop", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip",
     "RandomOrder", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype", "ToImage",
     "ToPILImage", "ToPureTensor", "ToTensor", "Transform", "functional",
 ]  # fmt: skip

@@ -412,3 +412,26 @@ class ColorJitter(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return _random.jittered(inpt, params["order"], params["factors"], F)
+
+
+class RandomErasing(WithChance):
+    """A part of tensors overwritten with `value` (a number, one per channel, or "random"), with probability `p`."""
+
+    def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
+                 value: Any = 0.0, inplace: bool = False) -> None:  # fmt: skip
+        super().__init__(p)
+        _random.RandomErasing(p, scale, ratio, value, inplace)
+        self.scale, self.ratio = scale, ratio
+        self.value: list[float] | None = None
+        if not isinstance(value, str):
+            self.value = [float(x) for x in value] if isinstance(value, (tuple, list)) else [float(value)]
+        self.inplace = inplace
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        channels = F.get_num_channels(flat_inputs[0])
+        if self.value is not None and len(self.value) not in (1, channels):
+            raise ValueError(f"If value is a sequence, it should have either a single value or {channels} (number of inpt channels)")
+        return {"part": _random.RandomErasing.get_params(flat_inputs[0], self.scale, self.ratio, self.value)}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return inpt if params["part"][-1] is inpt else F.erase(inpt, *params["part"], inplace=self.inplace)

@@ -84,7 +84,18 @@ def _resized(inpt: Any, size: Any, interpolation: Any, max_size: int | None, ant
     if not isinstance(inpt, Tensor):
         return first.resize(inpt, size, mode, max_size, antialias)
     goal = first.goal_size(inpt, size, max_size)
-    return inpt if goal is None else _tensors.resize(inpt, goal, mode, bool(antialias), _RESIZED)
+    if goal is None:
+        return inpt
+    return _as_batch(inpt, lambda work: _tensors.resize(work, goal, mode, bool(antialias), _RESIZED))
+
+
+def _as_batch(inpt: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """`change` of a batch [N, C, H, W] of all pictures."""
+    if inpt.ndim < 3:
+        return change(inpt)
+    shape = inpt.shape
+    result = change(inpt.reshape(-1, *shape[-3:]))
+    return result.reshape(*shape[:-3], *result.shape[-3:])
 
 
 @_of_pictures
@@ -113,7 +124,7 @@ def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant
         raise ValueError(f"`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, but got `'{padding_mode}'`.")
     fill = 0 if fill is None else fill
     if isinstance(inpt, Tensor):
-        return _tensors.pad(inpt, first.sides(padding), fill, padding_mode)
+        return _as_batch(inpt, lambda work: _tensors.pad(work, first.sides(padding), fill, padding_mode))
     return first.pad(inpt, padding, fill, padding_mode)
 
 
@@ -128,31 +139,70 @@ def rotate(inpt: Any, angle: float, interpolation: Any = InterpolationMode.NEARE
             return inpt.flip((-1, -2)) if angle else inpt.clone()
         if angle in (90, 270) and (expand or square):
             return inpt.transpose(-1, -2).flip(-2 if angle == 90 else -1)
-    return first.rotate(inpt, angle, mode_of(interpolation, names=True), expand, center, fill)
+    mode = mode_of(interpolation, names=True)
+    if not isinstance(inpt, Tensor):
+        return first.rotate(inpt, angle, mode, expand, center, fill)
+    return _as_batch(inpt, lambda work: first.rotate(work, angle, mode, expand, center, fill))
 
 
 @_of_pictures
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
     """How bright each pixel is, in one channel or three equal ones."""
-    return first.rgb_to_grayscale(inpt, num_output_channels)
+    if num_output_channels not in (1, 3):
+        raise ValueError(f"num_output_channels must be 1 or 3, got {num_output_channels}.")
+    if not isinstance(inpt, Tensor) or inpt.shape[-3] != 3:
+        return first.rgb_to_grayscale(inpt, num_output_channels)
+    gray = _gray(inpt).to(inpt.dtype)
+    return gray.expand(*inpt.shape[:-3], 3, *inpt.shape[-2:]) if num_output_channels == 3 else gray
+
+
+def _gray(image: Tensor) -> Tensor:
+    """How bright each pixel is; floats, whatever the picture has."""
+    red, green, blue = image.unbind(dim=-3)
+    return red.mul(_tensors.GRAY[0]).add_(green, alpha=_tensors.GRAY[1]).add_(blue, alpha=_tensors.GRAY[2]).unsqueeze(dim=-3)
+
+
+def _blend(image: Tensor, other: Tensor, ratio: float) -> Tensor:
+    white = _conversion.largest(image.dtype)
+    return image.mul(float(ratio)).add_(other, alpha=1.0 - float(ratio)).clamp_(0, white).to(image.dtype)
 
 
 @_of_pictures
 def adjust_brightness(inpt: Any, brightness_factor: float) -> Any:
     """The picture as bright as a factor says: 0 is black, 1 leaves it."""
-    return first.adjust_brightness(inpt, brightness_factor)
+    if not isinstance(inpt, Tensor):
+        return first.adjust_brightness(inpt, brightness_factor)
+    _check(inpt, "brightness_factor", brightness_factor)
+    return inpt.mul(brightness_factor).clamp_(0, _conversion.largest(inpt.dtype)).to(inpt.dtype)
+
+
+def _check(image: Tensor, name: str, factor: float) -> None:
+    if factor < 0:
+        raise ValueError(f"{name} ({factor}) is not non-negative.")
+    _tensors.check_channels(image, (1, 3))
 
 
 @_of_pictures
 def adjust_contrast(inpt: Any, contrast_factor: float) -> Any:
     """The picture with as much contrast as a factor says: 0 is gray, 1 leaves it."""
-    return first.adjust_contrast(inpt, contrast_factor)
+    if not isinstance(inpt, Tensor):
+        return first.adjust_contrast(inpt, contrast_factor)
+    _check(inpt, "contrast_factor", contrast_factor)
+    gray = _gray(inpt) if inpt.shape[-3] == 3 else inpt if inpt.is_floating_point() else inpt.to(torch.float32)
+    gray = gray if inpt.is_floating_point() else gray.floor_()
+    return _blend(inpt, torch.mean(gray, dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 @_of_pictures
 def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
     """The picture as colourful as a factor says: 0 has no colours, 1 leaves it."""
-    return first.adjust_saturation(inpt, saturation_factor)
+    if not isinstance(inpt, Tensor):
+        return first.adjust_saturation(inpt, saturation_factor)
+    _check(inpt, "saturation_factor", saturation_factor)
+    if inpt.shape[-3] == 1:
+        return inpt
+    gray = _gray(inpt)
+    return _blend(inpt, gray if inpt.is_floating_point() else gray.floor_(), saturation_factor)
 
 
 @_of_pictures
@@ -166,7 +216,11 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
     """`(inpt - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of 0."""
     if not all(std):
         raise ValueError("std evaluated to zero, leading to division by zero.")
-    return first.normalize(inpt.as_subclass(Tensor) if isinstance(inpt, Tensor) else inpt, mean, std, inplace)
+    plain = inpt.as_subclass(Tensor) if isinstance(inpt, Tensor) else inpt
+    first.check_normal(plain)
+    centre, spread = (torch.as_tensor(x, dtype=plain.dtype) for x in (mean, std))
+    centre, spread = (x.view(-1, 1, 1) if x.ndim == 1 else x for x in (centre, spread))
+    return (plain.sub_(centre) if inplace else plain.sub(centre)).div_(spread)
 
 
 @_of_pictures
@@ -194,6 +248,9 @@ def to_dtype(inpt: Any, dtype: Any = torch.float32, scale: bool = False) -> Any:
     if not isinstance(inpt, Tensor):
         raise TypeError(f"Functional F.to_dtype supports inputs of type Tensor and Image, but got {type(inpt)} instead.")
     plain = inpt.as_subclass(Tensor)
+    kinds = {plain.dtype, dtype}
+    if scale and len(kinds) > 1 and torch.bool in kinds and not any(kind.is_floating_point for kind in kinds):
+        raise TypeError("Number of value bits is only defined for integer dtypes, but got torch.bool.")
     if scale and plain.is_floating_point():
         _conversion.check_digits(plain.dtype, dtype, "conversion")
     return _conversion.convert_image_dtype(plain, dtype) if scale and plain.dtype != dtype else plain.to(dtype)

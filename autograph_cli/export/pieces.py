@@ -1,0 +1,119 @@
+"""A scene that nothing else makes small enough, cut across into pieces of many rows, one box each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograph_cli.export.ranks import rows_of
+from autograph_cli.export.scene import Arrow, Box, Scene
+
+SLACK = 2
+"""A scene of up to so many times the limit is left as it is, for pieces tell much less."""
+PIECES = 40
+"""Boxes that all operations are put into, if the limit allows for so many."""
+KEPT = 0.25
+"""The part of the limit that results, and then leaves and inputs, may take to stay boxes of their own."""
+NAMED = 3
+"""Operations that a piece names, the most frequent ones."""
+
+
+def cut_across(scene: Scene, limit: int) -> Scene:
+    """The scene with all that is in the same rows in one box, if it has far more than `limit` boxes.
+
+    Arrows keep their direction, for each leads from one row to a later one. A note tells what was folded.
+    """
+    if len(scene.boxes) <= SLACK * limit:
+        return scene
+    kept = _kept(scene, limit)
+    piece = _pieces(scene, kept, max(1, min(PIECES, limit - len(kept))))
+    members: dict[str, list[Box]] = {}
+    for box in scene.boxes:
+        if box.id in piece:
+            members.setdefault(piece[box.id], []).append(box)
+    boxes = [box for box in scene.boxes if box.id in kept]
+    boxes += [_piece(key, its) for key, its in members.items()]
+    many = sum(_operations(its) for its in members.values())
+    note = f"folded: {many:,} operations in {len(members):,} boxes, by the rows that they would stand in"
+    arrows = _joined(scene, piece)
+    return replace(
+        scene, boxes=tuple(replace(box, frame="") for box in boxes), arrows=arrows, frames=(),
+        notes=(*scene.notes, note, "× k at an arrow: k tensors"),
+    )  # fmt: skip
+
+
+def _kept(scene: Scene, limit: int) -> set[str]:
+    """Boxes that stay: results, leaves and inputs, as far as they are few."""
+    kept: set[str] = set()
+    for styles in (("result",), ("leaf", "input")):
+        found = {box.id for box in scene.boxes if box.style in styles and not box.small}
+        if len(kept) + len(found) <= KEPT * limit:
+            kept |= found
+    return kept
+
+
+def _pieces(scene: Scene, kept: set[str], many: int) -> dict[str, str]:
+    """For each box that is folded the first one of its piece; a piece is some rows of one band."""
+    index = {box.id: number for number, box in enumerate(scene.boxes)}
+    edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows if not arrow.back]
+    row = rows_of(len(index), edges, [box.band for box in scene.boxes], root_below=scene.data)
+    order = sorted((number for number, box in enumerate(scene.boxes) if box.id not in kept), key=row.__getitem__)
+    size = -(-len(order) // many)
+    found: dict[str, str] = {}
+    first, count = "", 0
+    for before, number in zip([None, *order], order, strict=False):
+        box = scene.boxes[number]
+        parted = before is None or row[before] != row[number]
+        if before is None or (parted and (count >= size or scene.boxes[before].band != box.band)):
+            first, count = box.id, 0
+        found[box.id] = first
+        count += 1
+    return found
+
+
+def _operations(members: Sequence[Box]) -> int:
+    return sum(box.style in ("operation", "derivative", "folded") for box in members)
+
+
+def _piece(key: str, members: Sequence[Box]) -> Box:
+    """One box for all of these."""
+    many = _operations(members)
+    if not many:
+        title = f"{len(members):,} leaves and inputs"
+        return replace(members[0], id=key, title=title, subtitle="", lines=(), tooltip="", small=False)
+    styles = Counter(box.style for box in members if box.style not in ("leaf", "input", "result", "cut"))
+    names = Counter(box.title for box in members if box.style in styles)
+    shown = [name for name, _ in names.most_common(NAMED)]
+    lines = [f"{many:,} operations: " + ", ".join(f"{count:,} {name}" for name, count in names.most_common())]
+    others = len(members) - many
+    lines += [f"{others:,} leaves, inputs and results"] if others else []
+    title = ", ".join(shown) + ("…" if len(names) > NAMED else "")
+    return Box(
+        key, styles.most_common(1)[0][0], title, f"{many:,} operations", (), "\n".join(lines),
+        members[0].band,
+    )  # fmt: skip
+
+
+def _joined(scene: Scene, piece: dict[str, str]) -> tuple[Arrow, ...]:
+    """The arrows between what is left, those between the same boxes as one, with their number."""
+    results = {box.id for box in scene.boxes if box.style == "result"}
+    made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    arrows: dict[tuple[str, str, bool], Arrow] = {}
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for arrow in scene.arrows:
+        # What a result is used for comes from what made it: the piece around would lead to it and back.
+        start = made.get(arrow.tail, arrow.tail)
+        tail, head = piece.get(start, start), piece.get(arrow.head, arrow.head)
+        if tail == head:
+            continue
+        key = tail, head, arrow.back
+        counts[key] += 1
+        if key not in arrows:
+            arrows[key] = replace(arrow, tail=tail, head=head)
+        elif arrows[key].label != arrow.label:
+            arrows[key] = replace(arrows[key], label="")
+    return tuple(
+        replace(arrow, label=f"{arrow.label} × {counts[key]:,}".lstrip()) if counts[key] > 1 else arrow
+        for key, arrow in arrows.items()
+    )

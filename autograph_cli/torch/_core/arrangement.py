@@ -1,0 +1,111 @@
+"""In which order results lie in memory, where PyTorch's order is not the one that NumPy gives.
+
+Strides decide whether a later `reshape` is a view, and so which node the graph has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .dtypes import CATEGORY, FLOATING
+
+ROW_BY_ROW = frozenset((
+    "cumsum", "cumprod", "logcumsumexp", "roll", "softmax", "log_softmax", "gather", "masked_fill_Scalar", "masked_fill_Tensor",
+    "repeat", "stack", "tril", "triu", "sum_dim_IntList", "mean_dim", "prod_dim_int", "var", "std", "norm_ScalarOpt_dim", "amax", "amin",
+    "logsumexp",
+))  # fmt: skip
+"""Operations whose result lies row by row, however their argument lies."""
+LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put"))
+"""Operations whose (first) result lies as their first argument does."""
+
+
+NEW_MEMORY = frozenset((
+    "mode", "topk", "cummax", "cummin", "kthvalue", "nanmedian_dim", "median_dim", "median", "nanmedian", "index_select", "max_dim",
+    "min_dim", "max", "min",
+))  # fmt: skip
+"""More operations of which a single number must not be its own result, as others may look at its memory."""
+
+
+IN_FLOAT32 = frozenset(("softmax", "log_softmax", "sigmoid", "addcmul", "addcdiv", "var", "std"))
+"""Operations that compute with 16 bits as with 32, and round once."""
+
+
+def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def run(first: Any, *rest: Any) -> Any:
+        kind = first.dtype
+        if kind.itemsize != 2 or CATEGORY[kind] != FLOATING:
+            return kernel(first, *rest)
+        args = (x.astype(np.float32) if getattr(x, "dtype", None) == kind else x for x in (first, *rest))
+        return kernel(*args).astype(kind)
+
+    return run
+
+
+def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose result lies as PyTorch's does, in memory of its own."""
+    if identifier in IN_FLOAT32:
+        kernel = _widened(kernel)
+    if identifier in ROW_BY_ROW:
+        return lambda first, *rest: _rows(kernel(_number(first), *rest))
+    if identifier in LIKE_FIRST:
+        return lambda first, *rest: _like(kernel(_number(first), *rest), first)
+    if identifier in NEW_MEMORY:
+        return lambda first, *rest: kernel(_number(first), *rest)
+    return kernel
+
+
+def _number(raw: Any) -> Any:
+    return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
+
+
+def _rows(raw: Any) -> Any:
+    return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
+
+
+def _like(result: Any, first: Any) -> Any:
+    if isinstance(result, tuple):
+        return (*(_like(r, first) for r in result),)
+    if first.ndim < 2 or first.flags.c_contiguous or result.shape != first.shape:
+        return result
+    made = empty_as(first, result.dtype)
+    if made.strides == result.strides:
+        return result
+    made[...] = result
+    return made
+
+
+def empty_as(raw: Any, dtype: Any) -> Any:
+    """New memory without gaps, its dimensions in the order in which they follow each other in `raw`."""
+    if raw.ndim < 2 or raw.flags.c_contiguous:
+        return np.empty(raw.shape, dtype)
+    order = slowest_first(raw)
+    return np.empty([raw.shape[d] for d in order], dtype).transpose(np.argsort(order))
+
+
+def slowest_first(raw: Any) -> list[int]:
+    """The dimensions by falling stride; those that do not move stay where they are."""
+    order = list(range(raw.ndim))
+    for i in range(raw.ndim - 2, -1, -1):
+        here = i
+        for there in range(i + 1, raw.ndim):
+            swap = _wrong(raw, order[here], order[there])
+            if swap is None:
+                continue
+            if not swap:
+                break
+            order[here], order[there] = order[there], order[here]
+            here = there
+    return order
+
+
+def _wrong(raw: Any, outer: int, inner: int) -> bool | None:
+    """Whether `inner` should come before `outer`; None where their strides do not tell."""
+    a, b = raw.strides[outer], raw.strides[inner]
+    if a == 0 or b == 0:
+        return None
+    if a != b:
+        return bool(a < b)
+    return True if raw.shape[inner] > raw.shape[outer] else None

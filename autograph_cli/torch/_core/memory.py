@@ -1,0 +1,76 @@
+"""The memory under arrays: who owns it, where an array begins in it, and other windows onto it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._kernels.meta import Meta
+from .stand_in import StandIn, whole
+
+
+def owner(raw: Any) -> Any:
+    """The array that owns the memory of `raw`."""
+    raw = whole(raw)
+    if raw.__class__ is Meta:
+        return raw.whole()
+    while True:
+        base = getattr(raw, "base", None)
+        while base is not None and not isinstance(base, np.ndarray) and hasattr(base, "base"):
+            base = base.base
+        if not isinstance(base, np.ndarray):
+            return raw
+        raw = base
+
+
+def address(raw: Any) -> int:
+    """Where the first element lies."""
+    if raw.__class__ is Meta:
+        return int(raw.address)
+    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
+    found: int = interface["data"][0]
+    return found
+
+
+def offset_in(raw: Any) -> int:
+    """Where `raw` begins in the memory that it is part of, in elements."""
+    return (address(raw) - address(owner(raw))) // int(raw.itemsize) if raw.size else 0
+
+
+def capacity(raw: Any) -> int:
+    """How many elements the memory of `raw` has room for."""
+    return int(owner(raw).nbytes) // int(raw.itemsize)
+
+
+def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
+    """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of `raw`."""
+    kind = raw.dtype if dtype is None else np.dtype(dtype)
+    if raw.__class__ is Meta:
+        return raw.window(shape, [s * kind.itemsize for s in strides], offset * kind.itemsize, dtype)
+    if not all(shape):
+        return np.empty(shape, kind)
+    root = owner(raw)
+    start = address(raw) - address(root) + offset * kind.itemsize
+    flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
+    flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
+    return np.lib.stride_tricks.as_strided(flat, shape, [s * kind.itemsize for s in strides])
+
+
+def resized(raw: Any, shape: tuple[int, ...]) -> Any:
+    """The memory of `raw` in another shape, row by row; a copy where it has no room for that."""
+    count = math.prod(shape)
+    if raw.__class__ is Meta:
+        return Meta(shape, raw.dtype)
+    if offset_in(raw) + count <= capacity(raw):
+        return window(raw, shape, dense_strides(shape), 0)
+    kept = window(raw, (capacity(raw) - offset_in(raw),), (1,), 0)
+    new = np.empty(count, raw.dtype)
+    new[: kept.size] = kept
+    return new.reshape(shape)
+
+
+def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a row-major array."""
+    return tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))

@@ -1,0 +1,180 @@
+"""The memory under tensors: where they begin in it, windows onto other memory, other shapes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.memory import address, dense_strides, offset_in, owner, resized, window
+from .._core.node import View, edge_of, like_of
+from .._core.operation import operation
+from .._core.registry import composite, methods
+from .._core.state import L
+from .._core.tensor import Tensor
+from .._core.views import bump, check_inplace, materialize, strides_of
+from .._kernels.meta import Meta
+from .indexing import fill_
+from .views import as_strided, expand
+
+
+class UntypedStorage:
+    """The bytes under a tensor and all its views."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return 0 if self._root.__class__ is Meta else address(self._root)
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(self._root.nbytes)
+
+    size = __len__ = nbytes
+
+
+UntypedStorage.__module__ = "torch"
+
+
+@composite(function=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory of this tensor, without its shape."""
+    return UntypedStorage(owner(materialize(self)))
+
+
+methods["data_ptr"] = lambda self: 0 if self.is_meta else address(materialize(self))
+methods["storage_offset"] = lambda self: offset_in(materialize(self))
+
+
+@composite(function=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same window onto the same memory."""
+    a, b = materialize(self), materialize(tensor)
+    return bool(owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b))
+
+
+# ---------------------------------------------------------------- other memory
+
+
+
+def _refused(*_: Any) -> Any:
+    raise RuntimeError("derivative for set_ is not implemented")
+
+
+_emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
+_moved = operation(
+    "set_.source(Tensor self, Tensor source)", lambda f, self, source: self, node="NotImplemented", self=lambda f, grad: _refused(),
+    source=lambda f, grad: _refused(),
+)  # fmt: skip
+
+
+@composite(function=False, name="set_")
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Look at other memory from now on: that of a tensor or storage, or none."""
+    if isinstance(source, Tensor) and source._raw.dtype != self._raw.dtype:
+        kinds = [dtypes.c_name(x._raw.dtype) for x in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
+    check_inplace(self, source)
+    if isinstance(self._edge, View) and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad)):
+        raise NotImplementedError("set_ on a view that requires grad is not available in autograph's engine yet")
+    dtype = self._raw.dtype
+    raw = np.empty(0, dtype) if source is None else source._root.reshape(-1).view(dtype) if isinstance(source, UntypedStorage) else materialize(source)
+    if size is not None:
+        shape = dims.sizes((size,))
+        raw = window(raw, shape, dense_strides(shape) if stride is None else tuple(stride), storage_offset - offset_in(raw))
+    origin = source if isinstance(source, Tensor) else None
+    edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
+    made = _emptied(self) if origin is None else _moved(self, origin)
+    if made._edge is not None:
+        made._edge[0]._edges, made._edge[0]._like = edges, like_of(raw)
+        self._edge = made._edge
+    self._raw = raw
+    bump(self)
+    return self
+
+
+@composite(function=False, name="resize_")
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Another shape for the same memory; where it is too small, for new memory, of which what is new is not initialized.
+
+    RuntimeError where a gradient is required.
+    """
+    if self.requires_grad and not L.inference:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = dims.sizes(size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    if shape != self._raw.shape:
+        self._raw = resized(materialize(self), shape)
+        bump(self)
+    return self
+
+
+@composite(function=True, name="resize_as_")
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    made: Tensor = resize_(self, the_template._raw.shape)
+    return made
+
+
+# ---------------------------------------------------------------- element by element
+
+
+def _each(name: str, self: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
+    if any(x.requires_grad for x in (self, *others)):
+        raise RuntimeError(f"Can't call {name}_() on Variable that requires grad. Use var.detach().{name}_() instead.")
+    raw = materialize(self)
+    for label, other in zip(("other",) if name == "map" else "xy", others, strict=False):
+        if other.dtype is not self.dtype:
+            raise TypeError(f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})")
+    columns = [raw, *(expand(o, raw.shape)._raw for o in others)]
+    values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]
+    raw[...] = np.array(values, raw.dtype).reshape(raw.shape)
+    return self
+
+
+@composite(function=False, name="apply_")
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by `callable(element)`."""
+    return _each("apply", self, callable)
+
+
+@composite(function=False, name="map_")
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by `callable(element, the other's element)`."""
+    return _each("map", self, callable, tensor)
+
+
+@composite(function=False, name="map2_")
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element by `callable(element, the element of x, that of y)`."""
+    return _each("map2", self, callable, x, y)
+
+
+# ---------------------------------------------------------------- diagonals
+
+
+@composite(function=False, name="fill_diagonal_")
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one number on the main diagonal; with `wrap`, on the diagonals below it as well, each a row apart.
+
+    RuntimeError for fewer than two dimensions, or for more that differ in length.
+    """
+    shape = self._raw.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    strides, start = strides_of(materialize(self)), offset_in(self._raw)
+    count, step = min(shape), (sum(strides),)
+    fill_(as_strided(self, (count,), step, start), fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        high, wide = shape
+        count = (high * wide + wide) // (wide + 1) - count
+        fill_(as_strided(self, (count,), step, start + strides[0] * (wide + 1)), fill_value)
+    return self
