@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from autograph_cli.export.modules import is_foreign
+from autograph_cli.export.rolling import still_true
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -33,6 +34,33 @@ def close_to(scene: Scene, graph: Graph, limit: int, outermost: int = 1) -> Scen
         scene = _closed(scene, graph, deep)
         deep -= 1
     return scene
+
+
+def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[str] | None:
+    """The frames to close that only those down to a depth are open, and no more than `limit` boxes are seen.
+
+    None if closing all but the outermost frames is not enough.
+    """
+    deep = depths(scene)
+    known = {frame.id: frame for frame in scene.frames}
+    lowest = max(deep.values(), default=0) if depth is None else depth
+    while True:
+        hidden = [box.frame for box in scene.boxes if deep.get(box.frame, 0) > lowest]
+        top = {_ancestor(frame, deep, lowest + 1, known) for frame in hidden}
+        seen = len(scene.boxes) - len(hidden) + len(top)
+        if limit is None or seen <= limit:
+            return [frame for frame in deep if deep[frame] > lowest]
+        if lowest <= 1:
+            return None
+        lowest = min(lowest, max(deep.values(), default=0)) - 1
+
+
+def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
+    """For each frame, the box that stands for it when it is closed."""
+    found = {}
+    for depth in range(1, max(depths(scene).values(), default=0) + 1):
+        found.update({box.id: box for box in _closed(scene, graph, depth).boxes if box.style == "module"})
+    return found
 
 
 def depths(scene: Scene) -> dict[str, int]:
@@ -69,10 +97,11 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     notes = [note for note in scene.notes if not note.startswith("closed:")]
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
-    return replace(
+    scene = replace(
         scene, boxes=tuple(boxes), arrows=arrows, frames=tuple(frame for frame in scene.frames if frame.id not in top),
         notes=(*notes, _note(boxes, depth)), legend=(*legend, ("module", "closed module")),
     )  # fmt: skip
+    return replace(scene, notes=still_true(scene))
 
 
 def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> Scene:
@@ -172,7 +201,8 @@ class _Closing:
 
 
 def _shapes(arrows: list[Arrow]) -> str:
-    """The shapes of what arrows carry, a single number as `[]`."""
-    counts = Counter(arrow.label or "[]" for arrow in arrows)
+    """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
+    first = {arrow.label for arrow in arrows if not arrow.back}
+    counts = Counter(arrow.label or "[]" for arrow in arrows if not (arrow.back and arrow.label in first))
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")

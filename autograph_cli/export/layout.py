@@ -45,8 +45,11 @@ def png(placed: Placed, engine: str | None = None) -> bytes:
     dpi = min(FINE, int(LONGEST_SIDE / (max(placed.width, placed.height) / 72)))
     if dpi < COARSE:
         raise ExportError("The graph is too big for a PNG: choose the format svg, or a smaller part with --root.")
-    program = find_engine(ENGINES[1] if engine in (None, BUILT_IN) else engine)
-    return _run([program, "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], placed_dot(placed))
+    name = ENGINES[1] if engine in (None, BUILT_IN) else engine
+    text = placed_dot(placed)
+    if name == ENGINES[1]:
+        text = text.replace("↻", "○")  # its font lacks the arrow
+    return _run([find_engine(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
 
 
 def find_engine(name: str) -> str:

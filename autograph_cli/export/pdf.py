@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.export.arranging import FRAME_TITLE
@@ -60,6 +61,8 @@ _SYMBOL = {
     "Π": (0x50, 768), "Σ": (0x53, 592), "Φ": (0x46, 763), "Ψ": (0x59, 795), "Ω": (0x57, 768), "∇": (0xD1, 713),
     "→": (0xAE, 987), "↓": (0xAF, 603),
 }  # fmt: skip
+_TURN, _TURN_WIDTH = "↻", 800
+"""No font of readers has it: the file brings one with this glyph alone."""
 
 
 def to_pdf(placed: Placed) -> bytes:
@@ -185,6 +188,8 @@ def _runs(text: str) -> list[tuple[str, bytes]]:
         font, code = "F1", b""
         if character in _SYMBOL:
             font, code = "F2", bytes([_SYMBOL[character][0]])
+        elif character == _TURN:
+            font, code = "F3", b"t"
         else:
             try:
                 code = character.encode("cp1252")
@@ -205,6 +210,8 @@ def helvetica_width(text: str) -> float:
     for character in text:
         if character in _SYMBOL:
             total += _SYMBOL[character][1]
+        elif character == _TURN:
+            total += _TURN_WIDTH
         elif " " <= character <= "~":
             total += _HELVETICA[ord(character) - 32]
         else:
@@ -221,9 +228,13 @@ def _file(placed: Placed, content: bytes) -> bytes:
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {_number(placed.width)} {_number(placed.height)}] "
-        "/Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>".encode(),
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+        "/Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R /F3 7 0 R >> >> >>".encode(),
+        _stream(content),
         *(font.encode() for font in fonts),
+        b"<< /Type /Font /Subtype /Type3 /FontBBox [0 -100 %d 800] /FontMatrix [0.001 0 0 0.001 0 0] "
+        b"/CharProcs << /turn 8 0 R >> /Encoding << /Type /Encoding /Differences [116 /turn] >> "
+        b"/FirstChar 116 /LastChar 116 /Widths [%d] /Resources << >> >>" % (_TURN_WIDTH, _TURN_WIDTH),
+        _stream(_turn().encode()),
     ]
     out = bytearray(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
     places = []
@@ -235,6 +246,19 @@ def _file(placed: Placed, content: bytes) -> bytes:
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
     out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
     return bytes(out)
+
+
+def _stream(content: bytes) -> bytes:
+    return b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content)
+
+
+def _turn() -> str:
+    """The glyph of a turn: an open ring, clockwise, and the head of an arrow at its end."""
+    ring = [(angle, 310) for angle in range(0, -301, -12)] + [(angle, 240) for angle in range(-300, 1, 12)]
+    corners = [(400 + r * math.cos(math.radians(a)), 340 + r * math.sin(math.radians(a))) for a, r in ring]
+    head = [(430, 480), (700, 480), (650, 760)]
+    ways = (" l ".join(f"{x:.0f} {y:.0f}" for x, y in way).replace(" l ", " m ", 1) + " l h" for way in (corners, head))
+    return f"{_TURN_WIDTH} 0 0 -100 {_TURN_WIDTH} 800 d1 {' '.join(ways)} f"
 
 
 def _colour(code: str) -> str:

@@ -35,7 +35,6 @@ from autograph_cli.export.style import (
     SMALL,
     TITLE,
     node_attributes,
-    text_width,
 )
 
 
@@ -125,7 +124,7 @@ class _Writer:
         for number, sample in enumerate(placed.samples):
             key, place = f"legend_{number}", sample.place
             if sample.style is None:
-                self.words(key, sample.words, (place.x + place.width / 2, place.y), EDGE)
+                self.words(key, sample.words, _middle(sample.words, (place.x, place.y + EDGE * 0.35), EDGE), EDGE)
                 continue
             look = node_attributes(sample.style, sample.words, size=EDGE)
             self.dot.node(key, label_of(sample.words), pos=self.at((place.x, place.y)), **look)
@@ -135,8 +134,8 @@ class _Writer:
 
     def words(self, key: str, text: str, middle: Point, size: float, ink: str = PALE_INK, *, fill: str = "") -> None:
         look = {"shape": "box", "color": fill, "fillcolor": fill, "style": "filled"} if fill else {"shape": "plaintext"}
-        sides = {"width": f"{text_width(text) * size / 72:.3f}", "height": f"{size * 1.1 / 72:.3f}", "margin": "0"}
-        look |= sides | {"fixedsize": "true", "fontsize": f"{size}", "fontcolor": ink}
+        sides = {"width": f"{helvetica_width(text) * size / 72 + 0.03:.3f}", "height": f"{size * 1.1 / 72:.3f}"}
+        look |= sides | {"fixedsize": "true", "margin": "0", "fontsize": f"{size}", "fontcolor": ink}
         self.dot.node(key, label_of(text), pos=self.at(middle), **look)
 
     def spline(self, line: Line) -> str:
@@ -155,4 +154,4 @@ class _Writer:
 
 def _middle(text: str, start: Point, size: float) -> Point:
     """The middle of a line of text that starts here."""
-    return start[0] + text_width(text) * size / 2, start[1] - size * 0.35
+    return start[0] + helvetica_width(text) * size / 2, start[1] - size * 0.35

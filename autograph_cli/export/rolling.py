@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from autograph_cli.export.keeping import gathered
@@ -31,12 +31,13 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     into |= _fed(scene, graph, seats, into)
     last = {key: its for its, key in into.items()}
     box_of = {box.id: box for box in scene.boxes}
-    arrows, itself, notes = _arrows(scene, seats, into)
+    arrows, itself = _arrows(scene, seats, into)
     boxes = tuple(
         _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
         for box in scene.boxes if box.id not in into
     )  # fmt: skip
-    return gathered(replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_notes(boxes, arrows), *notes)))
+    scene = replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_NOTES))
+    return gathered(replace(scene, notes=still_true(scene)))
 
 
 def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
@@ -46,13 +47,28 @@ def rolled_if_smaller(scene: Scene, graph: Graph) -> Scene:
     return rolled if left <= SMALLER * many and many - left >= FEWER else scene
 
 
-def _notes(boxes: Collection[Box], arrows: Collection[Arrow]) -> list[str]:
-    notes = ["× n: one of n turns of a loop"]
-    if any(box.subtitle.count("×") > 1 for box in boxes):
-        notes.append("× n × m: a loop of m turns in each turn of one of n")
-    if any(arrow.back for arrow in arrows):
-        notes.append("dotted: from turn to turn")
-    return notes
+def still_true(scene: Scene) -> tuple[str, ...]:
+    """The notes of the scene, without those on loops of which no trace is left in it."""
+    return tuple(note for note in scene.notes if note not in _NOTES or _NOTES[note](scene))
+
+
+def _times(words: str, least: int = 1) -> bool:
+    return words.count("× ") >= least
+
+
+_NOTES: dict[str, Callable[[Scene], bool]] = {
+    "× n: one of n turns of a loop": lambda scene: (
+        any(_times(box.subtitle) or (box.style == "module" and _times(box.title)) for box in scene.boxes)
+        or any(_times(frame.title) for frame in scene.frames)
+    ),
+    "× n × m: a loop of m turns in each turn of one of n": lambda scene: any(
+        _times(box.subtitle, 2) for box in scene.boxes
+    ),
+    "↻: takes its own result of the turn before": lambda scene: any(box.subtitle[:1] == "↻" for box in scene.boxes),
+    "dotted: from turn to turn": lambda scene: any(arrow.back for arrow in scene.arrows),
+    "a…b: changes from turn to turn": lambda scene: any("…" in arrow.label for arrow in scene.arrows),
+    "× k at an arrow: from k turns": lambda scene: any(_times(arrow.label) for arrow in scene.arrows),
+}
 
 
 def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
@@ -79,14 +95,22 @@ def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str
     return fed
 
 
-def _past_results(scene: Scene, into: dict[str, str]) -> list[Arrow]:
-    """The arrows; of those from a result into a later turn, each comes from what made the result."""
+def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> list[Arrow]:
+    """The arrows; of those from a result into a turn, each comes from what made the result, as in the other turns.
+
+    A result from outside of the loop that the first turn takes as well stays between the two.
+    """
     results = {box.id for box in scene.boxes if box.style == "result"}
     made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
-    return [
-        replace(arrow, tail=made[arrow.tail]) if arrow.tail in made and arrow.head in into else arrow
-        for arrow in scene.arrows
-    ]
+    ends = {(arrow.tail, arrow.head) for arrow in scene.arrows}
+
+    def past(arrow: Arrow) -> bool:
+        maker, user = seats.get(made.get(arrow.tail, "")), seats.get(arrow.head)
+        if maker and user and maker.path[:2] == user.path[:2]:
+            return True
+        return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
+
+    return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
@@ -103,14 +127,14 @@ def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
 
 def _arrows(
     scene: Scene, seats: dict[str, Seat], into: dict[str, str]
-) -> tuple[tuple[Arrow, ...], set[str], list[str]]:
-    """Each arrow once, those between turns marked; the boxes that lead into themselves; notes on the labels."""
+) -> tuple[tuple[Arrow, ...], set[str]]:
+    """Each arrow once, those between turns marked; the boxes that lead into themselves."""
     arrows: dict[_Key, Arrow] = {}
     labels: dict[_Key, dict[str, None]] = {}
     ends: Counter[tuple[str, str]] = Counter()
     uses: Counter[tuple[str, _Key]] = Counter()
     itself: set[str] = set()
-    for arrow in _past_results(scene, into):
+    for arrow in _past_results(scene, seats, into):
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
         a, b = seats.get(arrow.tail), seats.get(arrow.head)
         back = bool(a and b and a.carried(b))
@@ -132,9 +156,7 @@ def _arrows(
         label = span(labels[key]) if len(labels[key]) > 1 else arrow.label
         label = f"{label} × {times[key]:,}".lstrip() if times[key] > 1 else label
         merged.append(arrow if label == arrow.label else replace(arrow, label=label))
-    notes = ["a…b: changes from turn to turn"] if any(len(words) > 1 for words in labels.values()) else []
-    notes += ["× k at an arrow: from k turns"] if any(many > 1 for many in times.values()) else []
-    return tuple(merged), itself, notes
+    return tuple(merged), itself
 
 
 def span(labels: Collection[str]) -> str:

@@ -81,7 +81,7 @@ def test_graphml_keeps_names(name: str) -> None:
 def test_a_pdf_points_to_its_objects(traces: dict[str, Trace]) -> None:
     pdf = render(traces["higher_order"].steps[0], "double-backward", "pdf", title="λ and ∂")
     start = int(re.search(rb"startxref\n(\d+)\n%%EOF\n$", pdf)[1])  # type: ignore[index]
-    assert pdf[start:].startswith(b"xref\n0 7\n")
+    assert pdf[start:].startswith(b"xref\n0 9\n")
     places = [int(place) for place in re.findall(rb"^(\d{10}) 00000 n $", pdf[start:], re.MULTILINE)]
     for number, place in enumerate(places, 1):
         assert pdf[place:].startswith(b"%d 0 obj\n" % number)

@@ -113,6 +113,69 @@ h.sum().backward()
     assert labels(scene)["unbind", "mul", False] == "#0…6 [3]"
 
 
+def test_a_result_that_all_turns_take_is_their_only_way_to_it(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+a = torch.ones(3, requires_grad=True)
+x, h = a * 2, torch.ones(3) * a
+for i in range(6):
+    h = torch.sin(h) * x
+(h.sum() + x.sum()).backward()
+"""))  # fmt: skip
+    assert {tail for tail, head in arrows(scene, back=False) if head.startswith("mul × 6")} == {"x", "sin × 6"}
+
+
+def test_a_result_within_a_loop_stands_beside_the_way_of_all_turns(tmp_path: Path) -> None:
+    scene = rolled(run(tmp_path, """
+h, first = torch.ones(3, requires_grad=True), None
+for i in range(6):
+    y = torch.sin(h)
+    first = first if i else y
+    h = torch.exp(y)
+del y
+(h.sum() + first.sum()).backward()
+"""))  # fmt: skip
+    assert {tail for tail, head in arrows(scene, back=False) if head.startswith("exp")} == {"sin × 6 · y"}
+
+
+def test_a_note_on_loops_goes_where_modules_are_closed_over_them(tmp_path: Path) -> None:
+    step = run(tmp_path, """
+class Net(torch.nn.Module):
+    def forward(self, h):
+        for _ in range(9):
+            h = torch.sin(h)
+        return h
+net = Net()
+loss = net(torch.ones(3, requires_grad=True)).sum()
+loss.backward()
+""")  # fmt: skip
+    drawn = [render(step, "forward", "svg", roll=True, depth=depth).decode() for depth in (0, 1)]
+    assert ["turn" in its for its in drawn] == [False, True]
+
+
+def test_what_a_closed_module_takes_from_turn_to_turn_is_one_input(tmp_path: Path) -> None:
+    step = run(tmp_path, """
+net, h = torch.nn.Tanh(), torch.ones(3, requires_grad=True)
+for _ in range(9):
+    h = net(h * 2)
+loss = h.sum()
+loss.backward()
+""")  # fmt: skip
+    assert "[3] → [3]" in render(step, "forward", "svg", roll=True, depth=0).decode()
+
+
+@pytest.mark.parametrize("format", ["pdf", "png"])
+def test_every_picture_has_the_sign_of_a_turn_that_leads_into_itself(format: str, tmp_path: Path) -> None:
+    step = run(tmp_path, """
+h = torch.ones(3, requires_grad=True)
+for _ in range(9):
+    h = torch.sin(h)
+loss = h.sum()
+loss.backward()
+""")  # fmt: skip
+    assert "↻: takes its own result of the turn before" in rolled(step).notes
+    assert render(step, "forward", format, roll=True)
+
+
 def test_a_loop_in_a_loop_says_both_numbers(tmp_path: Path) -> None:
     text = """
 w, h = torch.ones(3, requires_grad=True), torch.ones(3)
