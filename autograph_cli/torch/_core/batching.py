@@ -307,7 +307,8 @@ def _check_fits(value: Tensor, shape: tuple[int, ...]) -> None:
 def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) -> str:
     """PyTorch's sentence for a tensor that all samples share and that each would change in its own way."""
     if op.name in ("add", "atan2", "copysign"):
-        shape = dims.broadcast(target._raw.shape, *(x._raw.shape for x, mark in others if mark))
+        marked = [x._raw.shape for x, mark in others if mark]
+        shape = (marked[0][0], *dims.broadcast(target._raw.shape, *(sizes[1:] for sizes in marked)))
         return f"output with shape {list(target._raw.shape)} doesn't match the broadcast shape {list(shape)}"
     name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_")
     return (

@@ -51,8 +51,40 @@ def numpy_names(parameters: Iterable[str]) -> dict[str, str]:
 
 
 def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
-    code = run.__code__
+    code = inspect.unwrap(run).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def of_tensors(name: str, *shown: tuple[str, int]) -> Callable[[F], F]:
+    """A function whose first arguments are tensors: what is none has PyTorch's TypeError, once the call has failed.
+
+    `shown`: how PyTorch calls each of them, and its position.
+    """
+
+    def decorate(run: F) -> F:
+        parameters = _parameters(run)
+
+        @functools.wraps(run)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return run(*args, **kwargs)
+            except (AttributeError, TypeError):
+                for place, (argument, position) in enumerate(shown):
+                    x = args[place] if place < len(args) else kwargs.get(parameters[place])
+                    if (place < len(args) or parameters[place] in kwargs) and not isinstance(x, Tensor):
+                        raise TypeError(
+                            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {_type_name(x)}"
+                        ) from None
+                raise
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def _type_name(x: Any) -> str:
+    kind = type(x)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +180,7 @@ def no_out(name: str) -> RuntimeError:
 
 def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[..., Any]:
     """A function that also takes `out=`, and arguments by NumPy's names."""
-    names = numpy_names(_parameters(inspect.unwrap(run)))
+    names = numpy_names(_parameters(run))
 
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:

@@ -32,6 +32,7 @@ from .segments import Segments
 from .special import Special
 from .symmetric import Symmetric
 from .variates import Variates
+from .wide import widen
 
 
 class Kernels(
@@ -47,4 +48,5 @@ class Kernels(
             setattr(self, name, getattr(xp, ufunc))
 
 
+widen(Kernels)
 cpu = Kernels(np)

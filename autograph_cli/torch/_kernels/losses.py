@@ -16,13 +16,14 @@ class Losses:
     xp: Any
     number: Any
     where: Any
+    sum: Any
+    mean: Any
 
     def reduced(self, losses: Any, reduction: int) -> Any:
         """All losses, their mean (1) or their sum (2)."""
         if reduction == 0:
             return losses
-        total = self.xp.add.reduce(losses, axis=None) if losses.ndim else losses
-        return total if reduction == SUM else total / total.dtype.type(losses.size)
+        return self.sum(losses) if reduction == SUM else self.mean(losses)
 
     def _share(self, grad: Any, slope: Any, reduction: int) -> Any:
         """The gradient of each loss times its slope: a mean hands each element its share."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .wide import coarse
+
 
 class Reduction:
     """Kernels that fold dimensions away."""
@@ -18,9 +20,13 @@ class Reduction:
             dtype = np.int64
         if a.ndim == 0:
             return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
+        if coarse(a, dtype):
+            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(a.dtype)
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if coarse(a, dtype):
+            return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(a.dtype)
         total = self.sum(a, dim, keepdim, dtype)
         count = a.size if dim is None else int(np.prod([a.shape[d] for d in dim], dtype=int)) if a.ndim else 1
         return total / total.dtype.type(count)
@@ -79,6 +85,8 @@ class Reduction:
     def cumsum(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
+        if coarse(a, dtype):
+            return self.cumsum(a, dim, np.dtype(np.float32)).astype(a.dtype)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
@@ -91,7 +99,7 @@ class Reduction:
             return a
         top = self.xp.max(a, axis=dim, keepdims=True)
         top = self.xp.where(self.xp.isinf(top), 0, top).astype(a.dtype)
-        total = self.xp.log(self.xp.add.reduce(self.xp.exp(a - top), axis=dim, keepdims=keepdim))
+        total = self.xp.log(self.sum(self.xp.exp(a - top), dim, keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
     def logcumsumexp(self, a: Any, dim: int) -> Any:

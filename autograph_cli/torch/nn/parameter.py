@@ -82,6 +82,13 @@ _UNKNOWN = (
 )
 
 
+_UNCOUNTED = (
+    "Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error happens when you "
+    "are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
+    "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+)
+
+
 class UninitializedTensorMixin:
     """A tensor without a shape, until `materialize` gives it one."""
 
@@ -96,6 +103,11 @@ class UninitializedTensorMixin:
     @property
     def shape(self) -> Size:
         raise RuntimeError(_UNKNOWN)
+
+    def numel(self) -> int:
+        raise ValueError(_UNCOUNTED)
+
+    nelement = numel
 
     def share_memory_(self) -> Any:
         raise RuntimeError(

@@ -81,3 +81,12 @@ def test_gradients_of_a_convolution_are_those_that_backward_gives():
     ones = torch.ones_like(y)
     assert torch.allclose(torch.nn.grad.conv2d_input(x.shape, w, ones, stride=2), x.grad)
     assert torch.allclose(torch.nn.grad.conv2d_weight(x, w.shape, ones, stride=2), w.grad)
+
+
+def test_the_elements_of_an_uninitialized_parameter_are_not_counted():
+    with pytest.warns(UserWarning, match="Lazy modules"):
+        layer = torch.nn.LazyLinear(2)
+    with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
+        sum(p.numel() for p in layer.parameters())
+    layer(torch.ones(1, 3))
+    assert sum(p.numel() for p in layer.parameters()) == 8

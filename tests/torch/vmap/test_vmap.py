@@ -34,3 +34,8 @@ def test_gives_what_pytorch_gives(code):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_gives_what_pytorch_gives(name):
     assert_alike(plain(PROGRAMS[name](torch)), RECORDED[name])
+
+
+def test_a_number_for_each_sample_does_not_fit_into_what_all_share():
+    with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"):
+        torch.vmap(lambda x, y: x.add_(y), in_dims=(None, 0))(torch.zeros(3), torch.ones(2))
