@@ -36,6 +36,33 @@ def close_to(scene: Scene, graph: Graph, limit: int, outermost: int = 1) -> Scen
     return scene
 
 
+def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[str] | None:
+    """The frames to close that only those down to a depth are open, and no more than `limit` boxes are seen.
+
+    None if closing all but the outermost frames is not enough.
+    """
+    deep = depths(scene)
+    known = {frame.id: frame for frame in scene.frames}
+    lowest = max(deep.values(), default=0) if depth is None else depth
+    while True:
+        hidden = [box.frame for box in scene.boxes if deep.get(box.frame, 0) > lowest]
+        top = {_ancestor(frame, deep, lowest + 1, known) for frame in hidden}
+        seen = len(scene.boxes) - len(hidden) + len(top)
+        if limit is None or seen <= limit:
+            return [frame for frame in deep if deep[frame] > lowest]
+        if lowest <= 1:
+            return None
+        lowest = min(lowest, max(deep.values(), default=0)) - 1
+
+
+def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
+    """For each frame, the box that stands for it when it is closed."""
+    found = {}
+    for depth in range(1, max(depths(scene).values(), default=0) + 1):
+        found.update({box.id: box for box in _closed(scene, graph, depth).boxes if box.style == "module"})
+    return found
+
+
 def depths(scene: Scene) -> dict[str, int]:
     """How deep each frame lies, the outermost at 1."""
     found: dict[str, int] = {"": 0}

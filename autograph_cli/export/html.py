@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import heapq
 import html
 import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from autograph_cli.export.placed import Placed
+from autograph_cli.export.closing import told_closed
+from autograph_cli.export.layered import size_of
+from autograph_cli.export.placed import Placed, links
+from autograph_cli.export.playing import Playing
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, Node
+from autograph_cli.graph import Graph
 
-_KEYS = "click: what it hangs on · / search · n p next · + - 0 zoom · space play · Esc all"
+_KEYS = (
+    "click: what it hangs on", "title of a module: close it", "/ search, n p next", "+ - 0 zoom, arrows move",
+    "[ ] close, open modules", "space play, , . step", "Tab, Enter: from box to box", "Esc all",
+)  # fmt: skip
+_SCRIPTS = ("closing.js", "page.js")
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -27,104 +35,117 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <header>
 <h1>{title}</h1>
-<input id="search" type="search" placeholder="Search" aria-label="Search"><output id="hits" for="search"></output>
-<button id="play" type="button" aria-label="Play in order of execution">▶</button>
-<input id="slider" type="range" min="0" value="0" aria-label="Order of execution"><output id="step" for="slider"></output>
-<button id="out" type="button" aria-label="Smaller">−</button><button id="in" type="button" aria-label="Larger">+</button>
-<button id="fit" type="button">Fit</button><button id="dark" type="button" aria-label="Light or dark">◐</button>
+<div><input id="search" type="search" placeholder="Search" aria-label="Search"><output id="hits" for="search"></output></div>
+<div id="time"><button id="play" type="button" aria-label="Play in order of execution">▶</button><input id="slider" type="range" min="0" value="0" aria-label="Order of execution"><output id="step" for="slider"></output></div>
+<div><button id="close" type="button" aria-label="Close the innermost modules" hidden>⊟</button><button id="open" type="button" aria-label="Open the closed modules" hidden>⊞</button><button id="out" type="button" aria-label="Smaller">−</button><button id="in" type="button" aria-label="Larger">+</button><button id="fit" type="button">Fit</button><button id="dark" type="button" aria-label="Light or dark">◐</button></div>
 </header>
 <main>
 <div id="picture">
 {picture}</div>
-<aside aria-live="polite"><h2 id="name"></h2><pre id="text"></pre><p id="hangs"></p></aside>
+<aside aria-live="polite"><h2 id="name"></h2><button id="toggle" type="button" hidden></button><button id="look" type="button" hidden>What its backward ran</button><p id="hangs"></p><pre id="text"></pre></aside>
 </main>
-<script type="application/json" id="data">{data}</script>
+<dialog id="inside"><button id="back" type="button" aria-label="Back">✕</button><div id="ran"></div></dialog>
+{insides}<script type="application/json" id="data">{data}</script>
 <script>{script}</script>
 </body>
 </html>
 """  # noqa: E501
 
 
-def to_html(placed: Placed, graph: Graph, view: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a page shows: a placed view of a graph, and what else is known of it."""
+
+    placed: Placed
+    graph: Graph
+    """The view."""
+    view: str
+    whole: Graph
+    """The graph that it is a view of."""
+    numbers: Sequence[int]
+    """Of each node of the view, its number in the whole graph."""
+    closed: Collection[str] = ()
+    """The frames that are closed at first."""
+    insides: Mapping[int, str] = field(default_factory=dict)
+    """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
+
+
+def to_html(sheet: Sheet) -> str:
     """Write the page; it runs from a file, under a policy that allows its own script and style alone."""
     folder = files("autograph_cli.export") / "page"
-    style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    picture = to_svg(placed, tooltips=False).partition("\n")[2]
-    data = json.dumps(_data(placed, graph, view), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    title = html.escape(f"{placed.scene.title} · {view}".removeprefix(" · "))
+    style = folder.joinpath("page.css").read_text("utf-8")
+    script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
+    data = json.dumps(_data(sheet), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    title = html.escape(f"{sheet.placed.scene.title} · {sheet.view}".removeprefix(" · "))
+    insides = dict.fromkeys(sheet.insides.values())
     return _PAGE.format(
-        style=style, script=script, style_hash=_hash(style), script_hash=_hash(script), title=title, picture=picture,
-        data=data,
+        style=style, script=script, style_hash=_hash(style), script_hash=_hash(script), title=title, data=data,
+        picture=_bare(to_svg(sheet.placed, page=True)),
+        insides="".join(f"<template>\n{_bare(picture)}</template>\n" for picture in insides),
     )  # fmt: skip
 
 
-def execution_order(graph: Graph, view: str) -> list[int]:
-    """The nodes in the order in which they ran: of a backward graph as the backward pass does, else as they were made.
-
-    The pass takes, of the nodes whose gradients are all there, the one that was made last; leaves at once.
-    """
-    if view != "backward":
-        return [node.id for node in graph]
-    waiting = [0] * len(graph)
-    for node in graph:
-        for edge in node.next:
-            if edge is not None:
-                waiting[edge.node] += 1
-    ready = [_turn(graph, number) for number, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        number = -heapq.heappop(ready)[1]
-        order.append(number)
-        for edge in graph.nodes[number].next:
-            if edge is not None:
-                waiting[edge.node] -= 1
-                if not waiting[edge.node]:
-                    heapq.heappush(ready, _turn(graph, edge.node))
-    return order
+def _bare(picture: str) -> str:
+    """SVG without the line that says that it is XML."""
+    return picture.partition("\n")[2]
 
 
-def _turn(graph: Graph, number: int) -> tuple[bool, int]:
-    return graph.nodes[number].kind == "operation", -number
-
-
-def _data(placed: Placed, graph: Graph, view: str) -> dict[str, Any]:
-    scene = placed.scene
-    drawn = {box.id for box in scene.boxes}
-    order = [number for number in execution_order(graph, view) if f"n{number}" in drawn]
-    when = {f"n{number}": turn for turn, number in enumerate(order, 1)}
-    for arrow in scene.arrows:  # a result or a repeated leaf comes with what it belongs to
-        when.setdefault(arrow.tail, when.get(arrow.head, 0))
-        when.setdefault(arrow.head, when.get(arrow.tail, 0))
-    titles = {box.id: box.title for box in scene.boxes}
-    links: dict[str, list[str]] = {}
-    for node in graph:
-        if node.parent is not None and {f"n{node.id}", f"n{node.parent}"} <= drawn:
-            links.setdefault(f"n{node.id}", []).append(f"n{node.parent}")
-            links.setdefault(f"n{node.parent}", []).append(f"n{node.id}")
-    inside = {f"n{node.id}": words for node in graph if (words := _inside(node))}
-    notes = [f"{len(graph):,} nodes", *scene.notes, *_KEYS.split(" · ")]
+def _data(sheet: Sheet) -> dict[str, Any]:
+    placed, scene = sheet.placed, sheet.placed.scene
+    played = Playing(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
+    pictures = {picture: number for number, picture in enumerate(dict.fromkeys(sheet.insides.values()))}
+    notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
     return {
         "title": scene.title,
         "about": "\n".join(notes),
-        "boxes": {box.id: {"title": box.title, "text": box.tooltip + inside.get(box.id, "")} for box in scene.boxes},
-        "frames": {
-            frame.id: {"title": frame.title, "text": frame.tooltip, "parent": frame.parent} for frame in scene.frames
+        "keys": "\n".join(_KEYS),
+        "boxes": {
+            box.id: {"title": box.title, "text": box.tooltip, "at": _rounded(at.x, at.y, at.width, at.height)}
+            | ({"frame": box.frame} if box.frame else {})
+            for box, at in zip(scene.boxes, placed.places, strict=True)
         },
-        "inside": {box.id: box.frame for box in scene.boxes if box.frame},
+        "frames": _frames(placed, sheet.graph),
+        "closed": sorted(sheet.closed),
         "arrows": [[arrow.tail, arrow.head] for arrow in scene.arrows],
-        "links": links,
-        "steps": [titles[f"n{number}"] for number in order],
-        "when": {box.id: when.get(box.id, 0) for box in scene.boxes},
+        "labels": [
+            [number, *_rounded(*line.label)]
+            for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True))
+            if arrow.label and line.label
+        ],
+        "bows": [list(ends) for ends, _, _ in links(placed)],
+        "links": _links(sheet),
+        "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
+        "data": scene.data,
+        **played.told(),
     }
 
 
-def _inside(node: Node) -> str:
-    """What ran inside of a node's backward, if it was recorded, to be read below what is known of the node."""
-    if node.measured is None or node.measured.inside is None:
-        return ""
-    lines = node.measured.inside.to_text(shown=("values", "formula")).splitlines()[2:]
-    return "\n\ninside of its backward\n" + "\n".join(lines)
+def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:
+    """The frames, the outer ones first, with what they say when they are closed."""
+    boxes = told_closed(placed.scene, graph)
+    return {
+        plate.frame.id: {
+            "title": plate.frame.title, "text": boxes[plate.frame.id].tooltip, "lines": boxes[plate.frame.id].lines,
+            "parent": plate.frame.parent, "at": _rounded(plate.left, plate.top, plate.right, plate.bottom),
+            "size": _rounded(*size_of(boxes[plate.frame.id])),
+        }
+        for plate in placed.plates
+    }  # fmt: skip
+
+
+def _links(sheet: Sheet) -> dict[str, list[str]]:
+    """Derivatives and what they differentiate, both ways."""
+    drawn = {box.id for box in sheet.placed.scene.boxes}
+    found: dict[str, list[str]] = {}
+    for node in sheet.graph:
+        if node.parent is not None and {f"n{node.id}", f"n{node.parent}"} <= drawn:
+            found.setdefault(f"n{node.id}", []).append(f"n{node.parent}")
+            found.setdefault(f"n{node.parent}", []).append(f"n{node.id}")
+    return found
+
+
+def _rounded(*numbers: float) -> list[float]:
+    return [round(number, 2) for number in numbers]
 
 
 def _hash(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from autograph_cli.export.closing import close_below, close_to
+from autograph_cli.export.closing import close_below, close_to, closed_at_first
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import to_html
+from autograph_cli.export.html import Sheet, to_html
 from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
@@ -26,9 +26,12 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.opened import inside_words
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+OPENABLE = 1_000
+"""Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ class Job:
     tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
+    whole: Graph | None = None
+    """The graph that this is a view of, unless it is itself."""
+    numbers: Sequence[int] = ()
+    """Of each node, its number there."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -80,6 +87,22 @@ class Job:
                 "choose the format dot, text or json, or a smaller part with --root."
             )
         return place(scene)
+
+    def openable(self) -> tuple[Placed, Collection[str]]:
+        """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
+        scene = replace(self, depth=None).scene(self.max_nodes and max(self.max_nodes, OPENABLE))
+        closed = closed_at_first(scene, self.depth, self.max_nodes)
+        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (place(scene), closed)
+
+    def insides(self) -> dict[int, str]:
+        """Pictures of what the backward of nodes ran, where that was recorded."""
+        found = {}
+        for node in self.graph:
+            ran = None if node.measured is None else node.measured.inside
+            if ran is not None and ran.nodes:
+                title, shown = inside_words(node), (*self.shown, "formula")
+                found[node.id] = to_svg(Job(ran, "forward", title, None, shown=shown, inside=True).placed(), page=True)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +139,17 @@ def _png(job: Job) -> bytes:
     return png(placed, job.engine)
 
 
+def _html(job: Job) -> bytes:
+    placed, closed = job.openable()
+    whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
+    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides())).encode()
+
+
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", "image/svg+xml", _svg),
     "png": Format(".png", "image/png", _png),
     "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
-    "html": Format(".html", "text/html", lambda job: to_html(job.placed(), job.graph, job.view).encode()),
+    "html": Format(".html", "text/html", _html),
     "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
     "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
     "graphml": Format(
@@ -174,16 +203,29 @@ def render(
     if engine is not None:
         find_engine(engine)
     graph = _graph_of(source, view)
-    cut = VIEWS[view](graph, None if roots is None else tuple(roots), order)
+    names = None if roots is None else tuple(roots)
+    cut = VIEWS[view](graph, names, order)
+    whole, numbers = None, None
     if inside is not None:
         cut, words = open_node(cut, inside, title or "FILE.py")
         title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
     else:
         check_recorded(graph, shown, title or "FILE.py")
+        if format == "html":
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, order)
     if part:
-        whole, cut = len(cut), part.of(cut)
-        title = f"{title} · {part.words()} ({len(cut)} of {whole} nodes)".removeprefix(" · ")
-    return FORMATS[format].make(Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None))
+        title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
+        numbers = numbers and part.of(numbers)
+        cut = part.of(cut)
+    own = () if numbers is None else [int(node.module) for node in numbers]
+    return FORMATS[format].make(
+        Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, whole, own)
+    )
+
+
+def _numbered(graph: Graph) -> Graph:
+    """The graph with nodes that bear their numbers, by which they are known again in a view of it."""
+    return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
 
 
 def _graph_of(source: Graph | Step, view: str) -> Graph:

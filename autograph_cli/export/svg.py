@@ -46,9 +46,12 @@ from autograph_cli.export.style import (
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
 
 
-def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
-    """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals."""
-    if not tooltips:
+def to_svg(placed: Placed, *, page: bool = False) -> str:
+    """Write the picture; ids are those of the scene (`n3`, `e0`, `band_2`), numbers have two decimals.
+
+    For a page it has no tooltips, and what the page moves is in groups: each label and heading, and the legend.
+    """
+    if page:
         plates = tuple(replace(plate, frame=replace(plate.frame, tooltip="")) for plate in placed.plates)
         placed = replace(placed, scene=_without_tooltips(placed.scene), plates=plates)
     width, height = _number(placed.width), _number(placed.height)
@@ -77,15 +80,19 @@ def to_svg(placed: Placed, *, tooltips: bool = True) -> str:
     parts.append("</g>\n")
     parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
     parts += [
-        _label(arrow.label, line.label, under.at(line.label))
+        _group("label", _label(arrow.label, line.label, under.at(line.label)), page)
         for _, (arrow, line) in arrows
         if arrow.label and line.label
     ]
     parts.append("</g>\n")
-    parts += map(_heading, placed.lanes)
+    parts += [_group("heading", _heading(lane), page) for lane in placed.lanes]
     parts += map(_box, scene.boxes, placed.places)
-    parts += map(_sample, placed.samples)
+    parts.append(_group("legend", "".join(map(_sample, placed.samples)), page))
     return "".join([*parts, "</svg>\n"])
+
+
+def _group(name: str, inner: str, wanted: bool) -> str:
+    return f'<g class="{name}">{inner}</g>\n' if wanted else inner
 
 
 def _without_tooltips(scene: Scene) -> Scene:

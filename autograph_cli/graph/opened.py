@@ -20,11 +20,8 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
     node = _one(graph, name)
     if node.kind != "operation":
         raise GraphError(f"{visible(name)!r} is no operation: its backward adds what comes to .grad, and no more.")
-    title = f"inside {visible(node.name)}"
     if node.measured is not None and node.measured.inside is not None:
-        custom = not any(root.name.startswith("grad_") for root in node.measured.inside.roots)
-        how = "its backward, as it ran" if custom else "its formula, run once more on what it was given"
-        return node.measured.inside, f"{title}: {how}"
+        return node.measured.inside, inside_words(node)
     made = [other.id for other in graph if other.parent == node.id]
     if not made and any(other.measured is not None and other.measured.inside is not None for other in graph):
         raise GraphError(
@@ -35,7 +32,15 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
         raise GraphError(not_recorded("inside", script))
     first = min(graph.nodes[number].pass_id or 0 for number in made)
     kept = [number for number in made if graph.nodes[number].pass_id == first]
-    return _recorded(graph, kept), f"{title}: what a pass with create_graph recorded of it"
+    return _recorded(graph, kept), f"inside {visible(node.name)}: what a pass with create_graph recorded of it"
+
+
+def inside_words(node: Node) -> str:
+    """What was recorded of the backward of a node, in words; of a custom Function it is what ran."""
+    assert node.measured is not None and node.measured.inside is not None
+    custom = not any(root.name.startswith("grad_") for root in node.measured.inside.roots)
+    how = "its backward, as it ran" if custom else "its formula, run once more on what it was given"
+    return f"inside {visible(node.name)}: {how}"
 
 
 def _one(graph: Graph, name: str) -> Node:

@@ -136,12 +136,24 @@ class _Builder:
             names = () if assignment is None else assignment.names_at(end_of(site))
             if names:
                 last[id(assignment), names] = row
+        begun = self._begun()
         return {
             (row.number, nr): (name,)
-            for (_, names), row in last.items()
+            for (line, names), row in last.items()
+            if row.number > begun.get(line, -1)
             for nr, name in enumerate(names)
             if name is not None and (len(names) == 1 or len(names) == len(types_of(row)))
         }
+
+    def _begun(self) -> dict[int, int]:
+        """The last node before a backward call, by the assignment that called: what it assigns came after."""
+        found: dict[int, int] = {}
+        for entry in self.passes:
+            assignment = None if entry.site is None else self.sources.assignment(entry.site)
+            newest = self.tape.rows.get(entry.last_key)
+            if assignment is not None and newest is not None:
+                found[id(assignment)] = max(found.get(id(assignment), -1), newest.number)
+        return found
 
     def _storages(self) -> dict[tuple[int, int], int]:
         """The memory in which outputs lie that are kept for backward."""

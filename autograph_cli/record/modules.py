@@ -64,11 +64,6 @@ class Modules:
         self.limit = MANY
         self.serial = 0
 
-    def knows(self, module: Any, above: Running | None) -> bool:
-        """Whether the module was met in these surroundings, so that its row can be made later."""
-        about = self.known.get((id(module), 0 if above is None else id(above.module)))
-        return about is not None and about.ref() is module
-
     def row_of(self, call: Running) -> CallRow:
         """The row of a call, within those that it runs in."""
         if call.row is None:

@@ -200,7 +200,8 @@ class Recorder:
             self._close([(self._name_of(output), output) for output in entry.roots])
             if rehearsal is not None and self._pending is not None:
                 rehearsal.surprised = self._surprised
-                self._rehearsal, self.created, self.enters = rehearsal, rehearsal.created, rehearsal.enters
+                self._rehearsal, self.created = rehearsal, rehearsal.created
+                self.enters, self.leaves = rehearsal.enters, rehearsal.leaves
 
     def _found(self) -> Found | None:
         return None if self.measures is None else self.measures.found
@@ -237,7 +238,7 @@ class Recorder:
         if rehearsal is None:
             return
         self._rehearsal, call = None, rehearsal.call
-        self.created, self.enters = self.tape.created, self.tape.enters
+        self.created, self.enters, self.leaves = self.tape.created, self.tape.enters, self.tape.leaves
         self._patience.failed()
         keys = rehearsal.rename()
         assert self._pending is not None

@@ -164,7 +164,9 @@ class Rehearsal:
         for index, value in values:
             if node._saved[index] != value:
                 return self.surprised(node, inputs, outputs)
-        if (wanted_inputs and not self._takes(wanted_inputs, inputs)) or not is_here() or not self._runs_in(module):
+        if wanted_inputs and not self._takes(wanted_inputs, inputs):
+            return self.surprised(node, inputs, outputs)
+        if not is_here() or not self._runs_in(module):
             return self.surprised(node, inputs, outputs)
         self.seen.append(_ref(node))
         numbers.append(node._seq)
@@ -172,15 +174,29 @@ class Rehearsal:
 
     def enters(self, module: Any, given: tuple[Any, ...]) -> None:
         """A module is about to run; its row is made only if the rehearsal ends before the step."""
-        tape = self.tape
-        call = tape.open_call(module, given, self.call is not None)
-        if not tape.modules.knows(module, call.above):
-            tape.modules.row_of(call)
+        modules, running = self.tape.modules, self.tape.running
+        stack = running.modules
+        above = stack[-1] if stack else None
+        call = Running(module, above, len(running.passes) + (self.call is not None), given)
+        stack.append(call)
+        about = modules.known.get((id(module), 0 if above is None else id(above.module)))
+        if about is None or about.ref() is not module:
+            modules.row_of(call)
+
+    def leaves(self, module: Any) -> None:
+        """The module has run."""
+        stack = self.tape.running.modules
+        if stack:
+            call = stack.pop()
+            call.given = ()
+            if call.row is not None:
+                self.tape.modules.leave(call)
 
     def _runs_in(self, wanted: CallRow | None) -> bool:
         """Whether the module that runs has the place of this one."""
-        call = self.tape.running_call()
-        calls = self.calls
+        running, calls = self.tape.running, self.calls
+        stack = running.modules
+        call = stack[-1] if stack and stack[-1].passes == len(running.passes) else None
         if wanted in calls:
             return calls[wanted] is call
         while wanted not in calls:

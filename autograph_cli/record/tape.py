@@ -236,15 +236,11 @@ class Tape:
 
     def enters(self, module: Any, given: tuple[Any, ...]) -> None:
         """A module is about to run."""
-        self.modules.row_of(self.open_call(module, given))
-
-    def open_call(self, module: Any, given: tuple[Any, ...], passes: int = 0) -> Running:
-        """A call of a module begins, within the one that runs, and within so many more passes than are written down."""
         running = self.running
         stack = running.modules
-        call = Running(module, stack[-1] if stack else None, len(running.passes) + passes, given)
+        call = Running(module, stack[-1] if stack else None, len(running.passes), given)
         stack.append(call)
-        return call
+        self.modules.row_of(call)
 
     def leaves(self, module: Any) -> None:
         """The module has run."""
@@ -252,16 +248,11 @@ class Tape:
         if stack:
             self.modules.leave(stack.pop())
 
-    def running_call(self) -> Running | None:
-        """The call of a module that is going on; none within a backward pass that began in it."""
+    def module_call(self) -> CallRow | None:
+        """The row of the call of a module that is going on; none within a backward pass that began in it."""
         running = self.running
         stack = running.modules
-        return stack[-1] if stack and stack[-1].passes == len(running.passes) else None
-
-    def module_call(self) -> CallRow | None:
-        """The row of that call."""
-        call = self.running_call()
-        return None if call is None else self.modules.row_of(call)
+        return self.modules.row_of(stack[-1]) if stack and stack[-1].passes == len(running.passes) else None
 
     def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograph_cli.torch import Tensor
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._ops.conversion import _root
+from autograph_cli.torch._core.memory import owner
 from autograph_cli.torch._saving.files import whole_or_nothing
 
 from . import _format
@@ -178,4 +178,4 @@ def _spare_names(state: dict[str, Tensor], preferred: Iterable[str] = ()) -> dic
 
 def _is_whole(tensor: Tensor) -> bool:
     raw = tensor._raw
-    return isinstance(raw, np.generic) or _bounds(raw) == _bounds(_root(raw))
+    return isinstance(raw, np.generic) or _bounds(raw) == _bounds(owner(raw))

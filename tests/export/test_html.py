@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import render
-from autograph_cli.export.html import execution_order
-from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType, Trace, backward, reachable
+from autograph_cli.export.timeline import execution_order, moments
+from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, reachable
 from autograph_cli.record.runner import Target, record
 
 ROOT = Path(__file__).parents[2]
@@ -70,26 +70,64 @@ def test_an_odd_name_is_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("script", ["samples/first.py", "tests/programs/03_cubic_fit.py"])
-def test_the_slider_runs_as_the_backward_pass_did(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pass_runs_in_the_order_that_is_worked_out_where_none_was_recorded(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, trace = record(Target.of(str(ROOT / script)))
     graph = trace.steps[-1].graph
     entry = graph.passes[0]
     names = [root.name for root in graph.roots if root.node == entry.roots[0].node]
     numbers = reachable(graph, names)
-    assert [numbers[number] for number in execution_order(backward(graph, names), "backward")] == list(entry.ran)
+    assert [numbers[number] for number in execution_order(backward(graph, names))] == list(entry.ran)
+    assert [moment.node for moment in moments(graph) if moment.runs] == list(entry.ran)
 
 
-def test_a_forward_graph_runs_in_order_of_creation(traces: dict[str, Trace]) -> None:
-    steps = data_of(render(traces["logits_loss"].steps[0], "forward", "html").decode())["steps"]
-    assert [step for step in steps if step in ("mm", "add", "binary_cross_entropy_with_logits")] == [
-        "mm", "add", "binary_cross_entropy_with_logits",
+@pytest.mark.parametrize("name", ["04_retain_graph", "12_sinh_function", "22_higher_order"])
+def test_moments_are_in_true_order(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / f"tests/programs/{name}.py")))[1].steps[-1]
+    for graph in (step.graph, step.double or step.graph):
+        made: set[int] = {node.id for node in graph if node.kind != "operation"}
+        ran: dict[int, list[int]] = {entry.id: [] for entry in graph.passes}
+        for moment in moments(graph):
+            node = graph.nodes[moment.node]
+            if moment.runs:
+                assert node.id in made and moment.pass_id is not None
+                ran[moment.pass_id].append(node.id)
+            else:
+                assert {edge.node for edge in node.args} <= made
+                assert node.pass_id is None or node.parent is None or ran[node.pass_id][-1] == node.parent
+                made.add(node.id)
+        assert made == {node.id for node in graph}
+        assert {number: tuple(its) for number, its in ran.items()} == {entry.id: entry.ran for entry in graph.passes}
+
+
+def test_a_forward_graph_runs_forward_and_then_backward(capsys: pytest.CaptureFixture[str]) -> None:
+    _, trace = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))
+    data = data_of(render(trace.steps[-1], "forward", "html").decode())
+    assert [(data["phases"][phase], title) for phase, title, _, _ in data["steps"]] == [
+        ("forward", "mm"), ("forward", "squeeze_"), ("forward", "add"), ("forward", "binary_cross_entropy_with_logits"),
+        ("backward", "binary_cross_entropy_with_logits"), ("backward", "add"), ("backward", "b"),
+        ("backward", "squeeze_"), ("backward", "mm"), ("backward", "w"),
+    ]  # fmt: skip
+    still = [data["arrows"][number] for number in data["still"]]
+    titles = {tuple(data["boxes"][end]["title"] for end in ends) for ends in still}
+    assert titles == {("x", "mm"), ("target", "binary_cross_entropy_with_logits")}
+
+
+def test_derivatives_are_made_while_their_pass_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / "tests/programs/14_cube_function.py")))[1].steps[-1]
+    data = data_of(render(step, "double-backward", "html").decode())
+    assert [f"{data['phases'][phase]}: {title}" for phase, title, _, _ in data["steps"]] == [
+        "forward: CubeBackward", "forward: SumBackward0",
+        "grad 1: SumBackward0", "grad 1: CubeBackward", "grad 1 makes: CubeBackwardBackward", "grad 1: x",
+        "grad 2: CubeBackwardBackward", "grad 2: x",
     ]  # fmt: skip
 
 
 # ---------------------------------------------------------------- in a browser
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -111,6 +149,7 @@ def page(browser: Any, traces: dict[str, Trace], tmp_path: Path) -> Iterator[Any
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
     opened.goto(file.as_uri())
+    opened.keyboard.press("0")
     yield opened
     assert said == []
 
@@ -171,15 +210,3 @@ def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) ->
     opened.click("text=onerror")
     assert opened.text_content("#name") == ODD[1]
     assert said == []
-
-
-def test_what_ran_inside_of_a_node_is_told_beside_it() -> None:
-    one = TensorType("float32", (3,))
-    given = Node(0, "input", "Input", "", (Output(one, ("grad",)),))
-    inner = Graph((given, Node(1, "operation", "neg", "neg", (Output(one),), args=(Edge(0),))), (Root("grad_self", 1),))
-    leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(one, ("x",)),))
-    neg = Node(1, "operation", "NegBackward0", "neg", (Output(one),), (Edge(0),), measured=Measured(inside=inner))
-    page = render(Graph((leaf, neg), (Root("y", 1),)), "backward", "html").decode()
-    assert data_of(page)["boxes"]["n1"]["text"].endswith(
-        "inside of its backward\n  input grad: float32[3]\n  %1: float32[3] = neg(grad)\nroots\n  grad_self = %1"
-    )

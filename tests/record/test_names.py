@@ -105,6 +105,24 @@ def test_lines_name_what_functions_that_returned_computed(recorder: Recorder) ->
     ]  # fmt: skip
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
+def test_a_line_that_asks_for_a_gradient_does_not_name_what_it_came_from(recorder: Recorder) -> None:
+    x = torch.ones(2, requires_grad=True)
+    slopes = torch.func.vmap(torch.func.grad(lambda p, t: p["x"].sum() * t), in_dims=(None, 0))({"x": x}, torch.ones(3))
+    graph = graph_of({"x": x, "y": slopes["x"].exp()}, recorder)
+    assert not any("slopes" in names for _, names in named(graph))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
+def test_a_line_names_a_hessian_that_it_computes(recorder: Recorder) -> None:
+    def second(value: torch.Tensor) -> torch.Tensor:
+        matrix = torch.func.hessian(lambda t: (t**3).sum())(value)
+        return matrix.sum()
+
+    x = torch.ones(2, requires_grad=True)
+    assert [op for op, names in named(graph_of({"x": x, "y": second(x)}, recorder)) if "matrix" in names] == ["view"]
+
+
 def test_several_outputs_have_names_of_their_own(recorder: Recorder) -> None:
     def parts(value: torch.Tensor) -> torch.Tensor:
         low, high = value.split(2)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import CATEGORY, FLOATING
+
 ROW_BY_ROW = frozenset((
     "cumsum", "cumprod", "logcumsumexp", "roll", "softmax", "log_softmax", "gather", "masked_fill_Scalar", "masked_fill_Tensor",
     "repeat", "stack", "tril", "triu", "sum_dim_IntList", "mean_dim", "prod_dim_int", "var", "std", "norm_ScalarOpt_dim", "amax", "amin",
@@ -27,8 +29,25 @@ NEW_MEMORY = frozenset((
 """More operations of which a single number must not be its own result, as others may look at its memory."""
 
 
+IN_FLOAT32 = frozenset(("softmax", "log_softmax", "sigmoid", "addcmul", "addcdiv", "var", "std"))
+"""Operations that compute with 16 bits as with 32, and round once."""
+
+
+def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def run(first: Any, *rest: Any) -> Any:
+        kind = first.dtype
+        if kind.itemsize != 2 or CATEGORY[kind] != FLOATING:
+            return kernel(first, *rest)
+        args = (x.astype(np.float32) if getattr(x, "dtype", None) == kind else x for x in (first, *rest))
+        return kernel(*args).astype(kind)
+
+    return run
+
+
 def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel whose result lies as PyTorch's does, in memory of its own."""
+    if identifier in IN_FLOAT32:
+        kernel = _widened(kernel)
     if identifier in ROW_BY_ROW:
         return lambda first, *rest: _rows(kernel(_number(first), *rest))
     if identifier in LIKE_FIRST:

@@ -13,8 +13,9 @@ from . import dims, general
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
 from .stand_in import SENTENCES
-from .tensor import Tensor, make
+from .tensor import Tensor, Wrapped, make
 from .transforms import core
+from .views import geometry, spanned
 
 f = operations
 
@@ -142,27 +143,20 @@ def _squeeze(call: Call) -> Any:
 @rule("as_strided", "_reshape_alias")
 def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
-    if call.op.name == "as_strided":
-        _check_in_front(x)
     own = x._raw.strides[0] // x._raw.itemsize
+    _check_reach(x, (call.size, *size), (own, *stride), (offset or [0])[0] or 0)
     return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 
-@rule("as_strided_copy", "as_strided_scatter")
-def _as_strided_copy(call: Call) -> Any:
-    if call.has("self"):
-        _check_in_front(call["self"])
-    return loop(call)
-
-
-def _check_in_front(x: Tensor) -> None:
-    """RuntimeError if samples do not lie one after the other in memory."""
-    if any(n > 1 and s > x._raw.strides[0] for n, s in zip(x._raw.shape[1:], x._raw.strides[1:], strict=True)):
+def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
+    """RuntimeError where a window of a plain tensor would leave its memory."""
+    base = x if x._base is None else x._base
+    if isinstance(x, Wrapped) or isinstance(base, Wrapped):
+        return
+    start = offset + geometry(x._raw, base._raw)[2]
+    if start < 0 or spanned(size, stride, start) > base._raw.size:
         raise RuntimeError(
-            "vmap: Calling Tensor.as_strided is not supported unless the batch dims being vmapped over are at the front of the "
-            "tensor (in memory layout). When they are not at the front of the tensor this operation can be error prone so we "
-            "actively discourage it; please file us a bug report and/or try to express the as_strided operation in terms of "
-            "PyTorch view operations"
+            f"result = tensor.as_strided({list(size[1:])}, {list(stride[1:])}, {offset}) can access memory outside of `tensor`"
         )
 
 

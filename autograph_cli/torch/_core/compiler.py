@@ -282,7 +282,7 @@ def _saved(op: Operation, name: str) -> str:
 
 
 def _wanted(op: Operation, name: str) -> str:
-    guard = op.guard(name)
+    guard = op.guards[name]
     return "True" if guard is None else f"edge{guard} is not None"
 
 

@@ -17,7 +17,7 @@ from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, zeros_like
+from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -32,11 +32,16 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     primals = tuple(split(level, x)[0] for x in args)
     result = general.run(op, primals)
     outputs = list(result) if op.multiple else [result]
-    tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if L.forward else None
+    tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if follows(level) else None
     if tangents is None:
         return result
     made = [o if t is None else dual(level, o, t) for o, t in zip(outputs, tangents, strict=True)]
     return general.pack_outputs(op, made)
+
+
+def follows(level: DualLevel) -> bool:
+    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a transform."""
+    return L.forward and not (level.by_hand and L.inference)
 
 
 def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
@@ -57,6 +62,8 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
         return None
+    if L.inference:
+        primals, outputs, inputs = ordinary(primals), ordinary(outputs), ordinary(inputs)
     try:
         with outside_inference():
             found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
@@ -125,6 +132,15 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
 def repeats(raw: Any) -> bool:
     """Whether one place in memory stands for several elements."""
     return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
+
+
+def ordinary(x: Any) -> Any:
+    """Tensors that inference mode made, as ones that can be saved."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(ordinary, x))
+    if isinstance(x, Wrapped):
+        return x._lower(ordinary)
+    return general.make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
 @contextmanager
@@ -207,6 +223,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
     assert op.tangent is not None
+    if not any(o._raw.size for o in outputs):
+        return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
     for (i, parameter), t in zip(op.input_places, tangents, strict=True):
@@ -316,7 +334,7 @@ def no_forward(op: Operation) -> NotImplementedError:
 def joined(level: DualLevel, args: Any) -> Any:
     """The arguments, where views of what has become a dual since are duals too."""
     for x in flat(args):
-        if x.__class__ is Tensor and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
+        if x.__class__ is Tensor and views_dual(x):
             promote(level, x, x)
     return args
 
@@ -360,7 +378,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     primals = tuple(p for p, _ in pairs)
     target: Any = args[0]
     tangent: Any = None
-    if L.forward:
+    if follows(level):
         found = general.run(op, primals)
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
@@ -383,7 +401,7 @@ def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     pairs = [split(level, x) for x in args]
     node, result = cls._applied(tuple(p for p, _ in pairs))
     outputs = result if isinstance(result, tuple) else (result,)
-    if not L.forward:
+    if not follows(level):
         return result
     tangents = [
         zeros_like(p) if t is None and isinstance(p, Tensor) and node.materialize_grads else t for p, t in pairs

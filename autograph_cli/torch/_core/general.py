@@ -336,7 +336,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     given = {p.name: x for p, x in zip(op.schema.parameters, args, strict=True)}
     items = []
     for name in op.saved_names:
-        guard = op.guard(name) if op.is_tensor(name) else None
+        guard = op.guards[name] if op.is_tensor(name) else None
         if guard is not None and edges[guard] is None:
             items.append(None)
         elif name in op.schema.outputs:

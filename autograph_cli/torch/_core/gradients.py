@@ -145,15 +145,16 @@ def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
     """Add a recorded gradient to `.grad`, out of place; the first one is copied, as others may hold it."""
     with _adding:
         meta = variable.meta()
-        if meta.grad is not None:
-            meta.grad = meta.grad + g
+        had = meta.grad
+        if had is not None:
+            meta.grad = had + g
         elif g.requires_grad:
             meta.grad = operations.copy(make(g._raw), g)
             if isinstance(g._raw, np.ndarray):
                 meta.grad._raw = in_layout(g._raw, variable._raw)
-            meta.grad._counter = [1]
         else:
             meta.grad = make(g._raw if isinstance(g._raw, np.generic) else in_layout(g._raw, variable._raw))
+        if had is None and (isinstance(g._raw, np.generic) or _is_dense(variable._raw)):
             meta.grad._counter = [1]
 
 

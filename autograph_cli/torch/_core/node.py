@@ -238,6 +238,13 @@ class AccumulateGrad(Node):
     def _sequence_nr(self) -> int:
         return 2**64 - 1
 
+    def __call__(self, *grads: Any) -> tuple[()]:
+        from .gradients import accumulate
+
+        if grads and grads[0] is not None:
+            accumulate(self.variable, grads[0]._raw, held=True)
+        return ()
+
 
 class _Marker:
     """Stands in a tensor's `_edge` where the edge must be worked out."""
@@ -489,7 +496,9 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
         if getattr(item, "_counter", None) is INFERENCE:
             raise inference_saved()
     if L.saved_hooks:
-        return tuple(_pack(node, item, index) for index, item in enumerate(items))
+        for index in _packing_order(node, len(items)):
+            items[index] = _pack(node, items[index], index)
+        return tuple(items)
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -498,6 +507,14 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     if versions:
         extra_of(node).versions = versions
     return tuple(items)
+
+
+def _packing_order(node: Node, count: int) -> list[int]:
+    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved them."""
+    names, results = node._item_names, node._item_results
+    if len(names) != count:
+        return list(range(count))
+    return sorted(range(count), key=lambda i: (results[i] is not None, names[i]))
 
 
 def _pack(node: Node, item: Any, index: int) -> Any:

@@ -82,6 +82,8 @@ class Operation:
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
+        self.guards = {name: self._guard(name) for name in self.saved_names}
+        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
         self.node: type[Node] = self._node_type(node_name)
         self.function: Callable[..., Any] = lambda *a: None
 
@@ -94,9 +96,7 @@ class Operation:
         for name in names:
             if name not in known and name.rpartition("_")[0] not in known:
                 raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
-        tensors = {p.name for p in self.tensors}
-        # PyTorch saves (and shows to pack hooks) the inputs by name, then the outputs.
-        return tuple(sorted(names, key=lambda n: (n in self.schema.outputs, n if n in tensors else "")))
+        return tuple(names)
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}
@@ -128,8 +128,7 @@ class Operation:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def guard(self, name: str) -> int | None:
-        """The edge without which the input `name` is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+    def _guard(self, name: str) -> int | None:
         users = [d for d in self.derivatives if name in d.needs]
         several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
         if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
@@ -162,7 +161,7 @@ def _saved_property(index: int) -> property:
 
     def get(node: Node) -> Any:
         if node._saved is None:
-            guard = node._operation.guard(node._item_names[index])
+            guard = node._operation.guards[node._item_names[index]]
             if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
                 return None
             raise freed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ def publish(*made: Callable[..., Any], function: bool = True, method: bool = Tru
     """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
     for run in made:
         op: Operation = run.op  # type: ignore[attr-defined]
+        run = accepting(run, numpy_names(p.name for p in op.schema.parameters))
         for name in (op.name, *aliases):
             if function:
                 functions[name] = run
@@ -36,6 +38,37 @@ def publish(*made: Callable[..., Any], function: bool = True, method: bool = Tru
                 methods[f"{name}_"] = twin(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
+
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+"""What NumPy calls arguments: PyTorch takes these names too."""
+
+
+def numpy_names(parameters: Iterable[str]) -> dict[str, str]:
+    """NumPy's names for some of the parameters, if that is not how they are called anyway."""
+    known = set(parameters)
+    return {theirs: ours for theirs, ours in NUMPY_NAMES.items() if ours in known and theirs not in known}
+
+
+def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
+    code = run.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {names.get(k, k): v for k, v in kwargs.items()}
+
+
+def accepting(run: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
+    """`run`, which takes arguments by other names as well."""
+    if not names:
+        return run
+
+    @functools.wraps(run)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
+
+    return renamed
 
 
 def twin(op: Operation) -> Callable[..., Any]:
@@ -58,7 +91,7 @@ def composite(function: bool = True, method: bool = True, out: bool | str = Fals
     """
 
     def decorate(run: F) -> F:
-        public = with_out(run, str(out).split()) if out else run
+        public = with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(run)))
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -114,10 +147,13 @@ def no_out(name: str) -> RuntimeError:
 
 
 def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[..., Any]:
-    """A function that also takes `out=`."""
+    """A function that also takes `out=`, and arguments by NumPy's names."""
+    names = numpy_names(_parameters(inspect.unwrap(run)))
 
     @functools.wraps(run)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs and names:
+            kwargs = _renamed(names, kwargs)
         if out is None:
             return run(*args, **kwargs)
         targets = [out] if isinstance(out, Tensor) else list(out)
@@ -160,7 +196,7 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = with_out(run, str(out).split()) if out else run
+        public = with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):
             if function:
                 functions[known] = public

@@ -13,7 +13,7 @@ import numpy as np
 
 from .node import LEAF, AccumulateGrad, edge_of
 from .operation import operations
-from .placement import kernels
+from .placement import beside, kernels
 from .state import L
 from .tensor import Tensor, Wrapped, make
 from .transforms import (
@@ -254,6 +254,6 @@ def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
     sizes = [math.prod(t._raw.shape) for t in tensors]
     total, begin, found = sum(sizes), 0, []
     for t, n in zip(tensors, sizes, strict=True):
-        found.append(make(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
+        found.append(make(beside(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape)), core(t)._raw)))
         begin += n
     return tuple(found)

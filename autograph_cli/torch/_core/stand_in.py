@@ -94,7 +94,8 @@ SENTENCES = {
     f"each batch this would return a differently shaped Tensor. {_MISSING}",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    "slopes": "vmap: we do not yet support aten::rrelu. Please file an issue",
+    **dict.fromkeys(("slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
+    "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }
 """PyTorch's words for some functions that cannot be batched."""
 SENTENCES["expanded_masks"] = SENTENCES["mask_places"] = SENTENCES["tensor_index"]

@@ -59,12 +59,16 @@ class BackwardCall:
 class Shared:
     """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
 
-    __slots__ = ("default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness")
+    __slots__ = (
+        "anomaly", "check_nan", "default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.anomaly = False
+        self.check_nan = True
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
@@ -96,8 +100,24 @@ class Local(threading.local):
     """Whether tangents are computed."""
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
-    anomaly: bool = False
-    check_nan: bool = True
+
+    @property
+    def anomaly(self) -> bool:
+        """Whether anomalies are looked for, in all threads."""
+        return S.anomaly
+
+    @anomaly.setter
+    def anomaly(self, on: bool) -> None:
+        S.anomaly = on
+
+    @property
+    def check_nan(self) -> bool:
+        """Whether not-a-numbers are anomalies."""
+        return S.check_nan
+
+    @check_nan.setter
+    def check_nan(self, on: bool) -> None:
+        S.check_nan = on
 
     @property
     def grad(self) -> bool:

@@ -335,10 +335,15 @@ def top_level(args: Any) -> Level | None:
 def _level_of_other(x: Any) -> Level | None:
     if isinstance(x, (tuple, list)):
         return top_level(x)
-    # A view that was made before its base became a dual.
-    if isinstance(x, Tensor) and x._edge.__class__ is View and x._edge.base.__class__ is Dual:
-        return x._edge.base._level  # type: ignore[no-any-return]
-    return None
+    return x._edge.base._level if isinstance(x, Tensor) and views_dual(x) else None
+
+
+def views_dual(x: Tensor) -> bool:
+    """Whether `x` is a view that was made before its base became a dual."""
+    edge = x._edge
+    if edge.__class__ is not View or edge.base.__class__ is not Dual:
+        return False
+    return bool(x._raw.dtype == edge.base._raw.dtype)
 
 
 # ---------------------------------------------------------------- operations

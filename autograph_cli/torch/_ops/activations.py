@@ -9,8 +9,17 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 
+
+def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
+    """The tangent of the logarithm of the summed exponentials: the mean of the tangents by these weights."""
+    axes = (dim,) if x.ndim else ()
+    weights = f.exp(f.sub(x, f.amax(x, axes, True)))
+    return f.div(f.sum_dim_IntList(weights * t, axes, True), f.sum_dim_IntList(weights, axes, True))
+
+
 softmax_op = operation(
     "softmax(Tensor self, int dim)", floating=True,
+    tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )  # fmt: skip
 softmax_backward = operation(
@@ -20,6 +29,7 @@ softmax_backward = operation(
 )  # fmt: skip
 log_softmax_op = operation(
     "log_softmax(Tensor self, int dim)", floating=True,
+    tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )  # fmt: skip
 log_softmax_backward = operation(

@@ -40,6 +40,7 @@ mul = operation(
 )  # fmt: skip
 true_divide = operation(
     "div(Tensor self, Tensor other)", promotes=True,
+    tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
 )  # fmt: skip

@@ -187,11 +187,13 @@ def asarray(
     found = as_tensor(obj, dtype, device)
     shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj))
     if copy is False and not shares:
+        have = obj._raw if isinstance(obj, Tensor) else obj
+        if isinstance(have, (np.ndarray, np.generic)):
+            kinds = [dtypes.cpp_name(x.dtype) for x in (have, found._raw)]
+            raise ValueError(f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     if copy and shares:
         found = found.detach().clone()
-    if isinstance(obj, Tensor) and not requires_grad:
-        found = found.detach() if found is obj else found
     return found.requires_grad_() if requires_grad else found
 
 

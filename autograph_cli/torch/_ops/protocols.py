@@ -190,6 +190,8 @@ def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, An
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
+    if isinstance(self, Wrapped):
+        raise NotImplementedError("a tensor that a transform follows cannot be pickled or copied by copy.copy; clone() it instead")
     cls = None if type(self) is Tensor else type(self)
     return _rebuild, (cls, materialize(self), self.requires_grad, dict(self.__dict__))
 
@@ -203,6 +205,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
+    if isinstance(self, Dual):
+        return copy.deepcopy(self._primal, memo)
+    if isinstance(self, Wrapped):
+        return self._lower(lambda lower: copy.deepcopy(lower, memo))
     made = instance(type(self), _deep(self._raw, memo))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None

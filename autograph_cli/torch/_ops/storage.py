@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.memory import address, dense_strides, offset_in, owner, resized, window
-from .._core.node import View, edge_of
+from .._core.node import View, edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.state import L
@@ -90,7 +90,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
     if made._edge is not None:
-        made._edge[0]._edges = edges
+        made._edge[0]._edges, made._edge[0]._like = edges, like_of(raw)
         self._edge = made._edge
     self._raw = raw
     bump(self)

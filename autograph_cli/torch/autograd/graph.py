@@ -164,7 +164,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count an in-place change of the tensor, or of each one."""
-    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    given = (tensor,) if isinstance(tensor, Tensor) else tensor
+    if not isinstance(given, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for t in given:
         bump(t)
 
 

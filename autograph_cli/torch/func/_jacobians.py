@@ -81,7 +81,7 @@ def jacfwd(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
 
         def split(stacked: Tensor) -> Any:
             parts: Any = stacked.movedim(0, -1).split(sizes, -1)  # type: ignore[attr-defined]
-            blocks = [part.reshape((*stacked.shape[1:], *x.shape)) for part, x in zip(parts, inputs, strict=True)]
+            blocks = [part.unflatten(-1, x.shape) if x.ndim else part.squeeze(-1) for part, x in zip(parts, inputs, strict=True)]
             return tree_unflatten(blocks, spec)
 
         found = tree_map(split, columns)

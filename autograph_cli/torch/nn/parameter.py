@@ -7,7 +7,7 @@ from typing import Any
 from ... import torch
 from .._core.named import Named
 from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
 from .._ops.legacy import instance
 from .._ops.protocols import text
 
@@ -40,6 +40,10 @@ class Parameter(Tensor, metaclass=_FlagMeta):
     _flag = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if isinstance(data, Wrapped):
+            data = data.detach()
+            if isinstance(data, Wrapped):
+                raise NotImplementedError("a Parameter of a batched tensor is not available in autograph's engine")
         if type(data) in (type(None), Tensor, Parameter):
             return _leaf(cls, data, requires_grad)
         made = data.detach().requires_grad_(requires_grad)

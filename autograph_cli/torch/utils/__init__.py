@@ -6,7 +6,9 @@ import importlib
 from typing import Any
 
 from .. import _missing
+from ._swapping import swap_tensors
 
+__all__ = ["swap_tensors"]
 _PARTS = ("checkpoint", "data", "hooks", "tensorboard")
 
 

@@ -84,7 +84,7 @@ def checkpointing(torch):
 
 def load() -> None:
     """Fill `CASES` from the files of cases."""
-    for name in ("hooks", "functions", "engine", "forward"):
+    for name in ("hooks", "functions", "engine", "forward", "tape"):
         importlib.import_module(f"tests.torch.autograd.cases_{name}")
 
 

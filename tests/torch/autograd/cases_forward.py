@@ -222,7 +222,7 @@ def forward_graphs(torch):
     """The nodes that tangents leave where the primal requires a gradient."""
     forward = torch.autograd.forward_ad
     found = []
-    for f in (torch.sin, torch.exp, torch.relu, torch.neg, torch.tanh, torch.sigmoid, lambda x: x * x, lambda x: x @ x, lambda x: x[None] @ x[:, None], lambda x: x**3, lambda x: x.exp() * x, lambda x: x.sum(), lambda x: x.view(3, 1), lambda x: x.t(),
+    for f in (torch.sin, torch.exp, torch.relu, torch.neg, torch.tanh, torch.sigmoid, lambda x: x * x, lambda x: x @ x, lambda x: x[None] @ x[:, None], lambda x: x**3, lambda x: x.exp() * x, lambda x: x / x, lambda x: x.softmax(0), lambda x: x.log_softmax(0), lambda x: x.sum(), lambda x: x.view(3, 1), lambda x: x.t(),
               lambda x: x.mean(), lambda x: x.clone(), lambda x: x[1:]):  # fmt: skip
         with forward.dual_level():
             found.append(graph(forward.unpack_dual(f(forward.make_dual(leaf(torch), torch.ones(3)))).tangent))
@@ -442,3 +442,16 @@ def functional_strategies_of_tuples(torch):
     g, (x, t) = torch.autograd.functional, pair(torch)
     f = lambda x, y: (x * y, x.sum())  # noqa: E731
     return g.jacobian(f, (x, t), vectorize=True), g.jacobian(f, (x, t), vectorize=True, strategy="forward-mode")
+
+
+@case
+def forward_copies(torch):
+    import copy
+
+    return followed(torch, copy.deepcopy), followed(torch, lambda d: torch.nn.Parameter(d) * 2)[0][0].requires_grad
+
+
+@case
+def forward_in_inference_mode(torch):
+    with torch.inference_mode():
+        return followed(torch, lambda d: (d * 1).softmax(0))

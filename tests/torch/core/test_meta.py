@@ -126,3 +126,14 @@ def test_a_result_that_depends_on_elements_is_refused_by_name():
 
 def test_a_stand_in_of_any_shape_makes_a_tensor():
     assert make(Meta((2, 3), "float16")).shape == (2, 3)
+
+
+@pytest.mark.parametrize("transform", ["jacrev", "jacfwd", "hessian"])
+def test_whole_derivatives_have_no_memory_either(transform):
+    x = torch.ones(3, device="meta")
+    found = getattr(torch.func, transform)(lambda t: t.sin() if transform != "hessian" else t.sin().sum())(x)
+    assert found.is_meta and found.shape == (3, 3)
+
+
+def test_the_counter_of_a_normalization_stands_beside_its_statistics():
+    assert torch.nn.BatchNorm1d(3, device="meta").num_batches_tracked.is_meta

@@ -34,7 +34,7 @@ class _NormBase(Module):
             self.register_parameter(name, self._parameter(device, dtype) if wanted else None)
         for name in ("running_mean", "running_var"):
             self.register_buffer(name, self._buffer(device, dtype) if track_running_stats else None)
-        counter = torch.tensor(0, dtype=torch.int64) if track_running_stats else None
+        counter = torch.tensor(0, device=device, dtype=torch.int64) if track_running_stats else None
         self.register_buffer("num_batches_tracked", counter)
         self.reset_parameters()
 

@@ -1,0 +1,55 @@
+"""Two tensors that change places."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .._core.node import AccumulateGrad, View
+from .._core.tensor import Tensor
+
+_SLOTS = ("_raw", "_edge", "_counter", "_meta")
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Let two tensors exchange all they are: memory, history, gradient, attributes, class.
+
+    RuntimeError where something holds one of them weakly. What was recorded of a leaf before can no longer
+    run backward.
+
+    >>> from autograph_cli import torch
+    >>> a, b = torch.zeros(2), torch.ones(3)
+    >>> torch.utils.swap_tensors(a, b)
+    >>> a
+    tensor([1., 1., 1.])
+    """
+    for name, t in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(t):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    for t in (t1, t2):
+        _poison(t)
+    for slot in _SLOTS:
+        mine, theirs = getattr(t1, slot), getattr(t2, slot)
+        setattr(t1, slot, theirs)
+        setattr(t2, slot, mine)
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+
+
+def _poison(leaf: Tensor) -> None:
+    """The living AccumulateGrad of a leaf raises from now on; the leaf will have another one."""
+    meta = leaf._meta
+    node: AccumulateGrad | None = None if meta is None or meta.accumulator is None else meta.accumulator()
+    if node is None or leaf._edge.__class__ is View:
+        return
+    node.register_prehook(_refuse)
+    meta.accumulator = None  # type: ignore[union-attr]
+
+
+def _refuse(_: Any) -> None:
+    raise RuntimeError(
+        "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run backward on a "
+        "tensor that was swapped. For a module m with `torch.__future__.set_swap_module_params_on_conversion(True)` you should not "
+        "change the device or dtype of the module (e.g. `m.cpu()` or `m.half()`) between running forward and backward. To resolve "
+        "this, please only change the device/dtype before running forward (or after both forward and backward)."
+    )

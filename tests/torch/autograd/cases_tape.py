@@ -1,0 +1,374 @@
+"""The tape itself: versions and layout of gradients, views that become leaves, views turned in place, nodes that no gradient reached."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.torch.autograd.behaviours import case, err, graph, leaf, made
+
+
+def matrix(torch):
+    return torch.ones(2, 3, requires_grad=True)
+
+
+GRADIENTS = {
+    "mul": lambda torch, x: (x * 2).sum().backward(),
+    "sum": lambda torch, x: x.sum().backward(),
+    "add_self": lambda torch, x: ((x + x) * 2).sum().backward(),
+    "transposed": lambda torch, x: (x.t() * torch.ones(3, 2)).sum().backward(),
+    "viewed": lambda torch, x: (x.view(-1) * 2).sum().backward(),
+    "given": lambda torch, x: x.clone().backward(torch.ones(2, 3)),
+    "given_mul": lambda torch, x: (x.clone() * 2).backward(torch.ones(2, 3)),
+    "selected": lambda torch, x: (x[0] * 2).sum().backward(),
+    "expanded": lambda torch, x: (x.expand(2, 2, 3) * 2).sum().backward(),
+    "create_graph": lambda torch, x: (x * 2).sum().backward(create_graph=True),
+    "inputs": lambda torch, x: (x * 2).sum().backward(inputs=[x]),
+    "twice": lambda torch, x: [(x * 2).sum().backward() for _ in range(2)],
+    "strided_root": lambda torch, x: torch.autograd.backward([x * 2], [torch.ones(3, 2).t()]),
+}
+
+
+@case
+def tape_gradient_versions(torch):
+    found = {}
+    for name, run in GRADIENTS.items():
+        x = matrix(torch)
+        run(torch, x)
+        found[name] = (x.grad._version, x.grad.stride())
+    return found
+
+
+@case
+def tape_gradient_layout(torch):
+    found = []
+    for x in (torch.ones(3, 2).t(), torch.ones(1, 3).expand(2, 3), torch.ones(4, 2)[::2], torch.ones(2, 3)[:, :1]):
+        for create_graph in (False, True):
+            y = x.detach().requires_grad_()
+            (y * 2).sum().backward(create_graph=create_graph)
+            found.append((y.grad.stride(), y.grad._version))
+    return found
+
+
+@case
+def tape_gradient_shared_by_two_leaves(torch):
+    x, y = matrix(torch), matrix(torch)
+    ((x + y) * 2).sum().backward()
+    return x.grad._version, y.grad._version
+
+
+def _turns(torch):
+    return {
+        "t_": lambda x: x.t_(), "transpose_": lambda x: x.transpose_(0, 1), "unsqueeze_": lambda x: x.unsqueeze_(0),
+        "squeeze_": lambda x: x.squeeze_(), "squeeze_dim": lambda x: x.squeeze_(0), "swapaxes_": lambda x: x.swapaxes_(0, 1),
+        "as_strided_": lambda x: x.as_strided_((2,), (1,)),
+    }  # fmt: skip
+
+
+@case
+def tape_views_turned_in_place(torch):
+    found = {}
+    for name, turn in _turns(torch).items():
+        x = matrix(torch)
+        y = x * 2
+        z, other = y[:1], y[1:]
+        turn(z)
+        known = z.shape, z._base is y, z._version, graph(z), graph(other), y.shape
+        (z.sum() + (y**2).sum()).backward()
+        found[name] = (*known, x.grad)
+    return found
+
+
+@case
+def tape_leaves_and_their_views_refuse_to_be_turned(torch):
+    found = []
+    for turn in _turns(torch).values():
+        found.append((err(lambda turn=turn: turn(matrix(torch))), err(lambda turn=turn: turn(matrix(torch)[:1]))))
+    return found
+
+
+@case
+def tape_leaves_turned_without_recording(torch):
+    found = []
+    for turn in _turns(torch).values():
+        x = torch.ones(1, 3, requires_grad=True)
+        with torch.no_grad():
+            turn(x)
+        found.append((x, x._version))
+    return found
+
+
+@case
+def tape_view_that_asks_for_its_own_gradient(torch):
+    y = torch.ones(3)
+    v = y[1:]
+    v.requires_grad_()
+    refused = err(lambda: v.add_(1))
+    y.add_(1)
+    (v * v).sum().backward()
+    flags = v._is_view(), v._base is y, v.is_leaf, y.requires_grad
+    v.requires_grad_(False)
+    return flags, refused, v.grad, y.grad, v._is_view(), v.requires_grad
+
+
+@case
+def tape_flags_of_inner_tensors(torch):
+    y = leaf(torch) * 2
+    with torch.no_grad():
+        v = leaf(torch)[1:]
+    return (
+        err(lambda: setattr(y, "requires_grad", True)), err(lambda: y.requires_grad_()), err(lambda: y.requires_grad_(False)),
+        v.requires_grad, v.is_leaf, v.grad_fn, err(lambda: v.requires_grad_()),
+    )  # fmt: skip
+
+
+@case
+def tape_set(torch):
+    a, b = torch.ones(2, 3), torch.zeros(4)
+    row = a[0]
+    a.set_(b)
+    b.add_(1)
+    y = leaf(torch) * 2
+    y.set_(torch.ones(2))
+    return (
+        a, a._version, row._version, b._version, row, a.is_set_to(b), graph(y), err(lambda: leaf(torch).set_(b)), torch.ones(2).set_(),
+        err(lambda: torch.ones(2).set_(torch.ones(2, dtype=torch.float64))), torch.ones(1).set_(torch.arange(6.0), 1, (2, 2), (2, 1)),
+        err(lambda: y.sum().backward()),
+    )  # fmt: skip
+
+
+@case
+def tape_data(torch):
+    y = leaf(torch)
+    z = y * 2
+    y.data = torch.zeros(5)
+    z.sum().backward()
+    inner = leaf(torch) * 2
+    inner.data = torch.ones(5)
+    return y, y.grad, inner, inner._version, err(lambda: inner.sum().backward()), err(lambda: setattr(y, "data", torch.ones(2).long()))
+
+
+@case
+def tape_resize(torch):
+    a = torch.arange(6.0)
+    b = a[1:3]
+    b.resize_(4)
+    same = torch.ones(2, 3)
+    same.resize_(2, 3)
+    out = torch.arange(6.0)
+    part = out[1:3]
+    torch.add(torch.ones(4), 1, out=part)
+    return b, b._version, a._version, b.storage_offset(), same._version, out, part, err(lambda: leaf(torch).resize_(2))
+
+
+@case
+def tape_fill_diagonal(torch):
+    y = torch.ones(3, 3, requires_grad=True) * 2
+    z = y[:2]
+    z.fill_diagonal_(5.0)
+    y.sum().backward(retain_graph=True)
+    return (
+        y, z, graph(y), torch.zeros(7, 3).fill_diagonal_(1, wrap=True), torch.zeros(2, 2, 2).fill_diagonal_(1),
+        err(lambda: torch.zeros(2, 2, 3).fill_diagonal_(1)), err(lambda: torch.zeros(3).fill_diagonal_(1)),
+    )  # fmt: skip
+
+
+@case
+def tape_map(torch):
+    x = torch.ones(3)
+    x.map_(torch.arange(3.0), lambda a, b: a + b).map2_(torch.arange(3.0), torch.arange(3.0), lambda a, b, c: a + b * c)
+    x.apply_(lambda a: a * 2)
+    return x, x._version, err(lambda: leaf(torch).map_(x, max)), err(lambda: x.map_(leaf(torch), max)), err(lambda: leaf(torch).apply_(abs))
+
+
+def sparing(torch):
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return x * 2, y * 3
+
+    return made(torch, forward, lambda ctx, g, h: (None if g is None else g * 2, None if h is None else h * 3))
+
+
+@case
+def tape_hooks_hear_of_gradients_that_did_not_come(torch):
+    log = []
+    x, w = leaf(torch), leaf(torch)
+    y = w.exp()
+    y.register_hook(lambda g: log.append(("tensor", g)))
+    y.grad_fn.register_prehook(lambda g: log.append(("pre", g)))
+    y.grad_fn.register_hook(lambda a, b: log.append(("post", a, b)))
+    w.register_hook(lambda g: log.append(("leaf", g)))
+    w.register_post_accumulate_grad_hook(lambda p: log.append(("accumulated", p.grad)))
+    y.retain_grad()
+    a, _ = sparing(torch).apply(x, y)
+    a.sum().backward()
+    return log, x.grad, w.grad, y.grad, err(lambda: y.sum().backward())
+
+
+@case
+def tape_versions_are_checked_where_no_gradient_came(torch):
+    x, w = leaf(torch), leaf(torch) * 1
+    y = w * w
+    w.add_(1)
+    a, _ = sparing(torch).apply(x, y)
+    return err(lambda: a.sum().backward())
+
+
+@case
+def tape_dirty_tensor_that_retains_its_gradient(torch):
+    x = leaf(torch)
+    y = x * 1
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    F = made(torch, lambda ctx, x: (ctx.mark_dirty(x), x.mul_(3))[1], lambda ctx, g: g * 3)
+    z = F.apply(y)
+    before = y.grad, y.retains_grad
+    y.sum().backward()
+    return z is y, before, y.grad, x.grad
+
+
+@case
+def tape_inputs_returned_without_recording(torch):
+    F = made(torch, lambda ctx, x: x, lambda ctx, g: g)
+    x = torch.ones(3)
+    y = F.apply(x)
+    z = leaf(torch) * 2
+    with torch.no_grad():
+        w = F.apply(z)
+    return y is x, y._is_view(), y._base is x, w is z, w._is_view(), w.requires_grad, w.data_ptr() == z.data_ptr()
+
+
+@case
+def tape_multi_grad_hooks_where_roots_and_strangers_are_named(torch):
+    register = torch.autograd.graph.register_multi_grad_hook
+    found = []
+    for pick in (lambda x, w, y: (w, y), lambda x, w, y: (y,), lambda x, w, y: (x, y)):
+        log = []
+        x, w = leaf(torch), leaf(torch)
+        y = x.exp()
+        register(pick(x, w, y), log.append)
+        y.backward(torch.ones(3))
+        found.append(len(log))
+    x = leaf(torch)
+    y = x.exp()
+    register((x,), found.append)
+    plain = torch.ones(2)
+    refused = err(lambda: register((plain, x), print)), err(lambda: register((plain, x), print, mode="any") and None)
+    return found, err(lambda: torch.autograd.grad(y.sum(), x)), refused
+
+
+@case
+def tape_saved_tensors_in_the_order_of_their_names(torch):
+    found = {}
+    a, b, c = (torch.full((2, 2), v, requires_grad=True) for v in (0.1, 0.2, 0.3))
+    for name, run in {
+        "mul": lambda: a * b, "minimum": lambda: torch.minimum(a, b), "atan2": lambda: torch.atan2(a, b), "lerp": lambda: torch.lerp(a, b, c),
+        "addmm": lambda: torch.addmm(a, b, c), "pow": lambda: a**b, "clamp": lambda: torch.clamp(a, b, c), "dot": lambda: torch.dot(a[0], b[0]),
+    }.items():  # fmt: skip
+        log = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, log=log: (log.append(t.flatten()[0].item()), t)[1], lambda t: t):
+            run()
+        found[name] = log
+    return found
+
+
+@case
+def tape_saved_tensors_are_unpacked_once(torch):
+    log = []
+    x = leaf(torch)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: (log.append(1), t)[1]):
+        y = torch.minimum(x, x * 2).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    return len(log), g
+
+
+@case
+def tape_index_tensors_are_packed_too(torch):
+    log = []
+    x = leaf(torch)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append((str(t.dtype), t.tolist())), t)[1], lambda t: t):
+        y = x[torch.tensor([0, 2])]
+    y.sum().backward()
+    return log, x.grad
+
+
+ARGUMENTS = {
+    "add_": "1", "mul_": "2", "clamp_": "0,1", "copy_": "o", "lerp_": "o,0.5", "addcmul_": "o,o", "masked_fill_": "m,1.", "index_fill_": "0,i,1.",
+    "index_add_": "0,i,o[:1]", "index_put_": "(i,),o[0]", "scatter_": "0,z,1.", "fill_": "1.", "eq_": "1", "logical_and_": "o", "floor_divide_": "2",
+    "heaviside_": "o", "cumsum_": "0", "addmm_": "o,o", "pow_": "2", "fmod_": "2", "renorm_": "2,0,1.", "bernoulli_": "", "tril_": "", "acosh_": "",
+    "asinh_": "", "atanh_": "", "logical_not_": "", "conj_physical_": "", "relu_": "", "floor_": "", "sign_": "", "zero_": "", "sqrt_": "", "erf_": "",
+    "round_": "", "neg_": "", "normal_": "", "detach_": "", "requires_grad_": "", "squeeze_": "", "t_": "", "xlogy_": "o", "masked_scatter_": "m,o",
+}  # fmt: skip
+
+
+@case
+def tape_in_place_methods_on_leaves_and_inner_tensors_and_views(torch):
+    o = torch.tensor([[0.5, 0.6], [0.7, 0.8]], dtype=torch.float64)
+    names = {"o": o, "i": torch.tensor([0]), "z": torch.zeros(2, 2, dtype=torch.long), "m": o > 0.55}
+    found = {}
+    for name, arguments in ARGUMENTS.items():
+        for kind in ("leaf", "inner", "view", "plain"):
+            base = torch.full((2, 2), 1.3, dtype=torch.float64, requires_grad=True)
+            x = {"leaf": base, "inner": base * 1, "view": (base * 1).t(), "plain": base.detach().clone()}[kind]
+            refused = err(lambda x=x, name=name, arguments=arguments: eval(f"x.{name}({arguments})", {"x": x, **names}) and None)
+            node = None if x.grad_fn is None else x.grad_fn.name()
+            found[f"{name} {kind}"] = (refused, x._version, x.requires_grad, node)
+    return found
+
+
+@case
+def tape_nodes_can_be_called_and_asked(torch):
+    x = leaf(torch)
+    y = x * 2
+    node = y.grad_fn
+    leaf_node = node.next_functions[0][0]
+    known = node._input_metadata[0]
+    return (
+        node(torch.ones(3)), leaf_node(torch.ones(3)), x.grad, leaf_node.variable is x, known.shape, known.dtype, str(known.device),
+        err(lambda: torch.autograd.graph.increment_version(3)), len(torch.autograd.graph.get_gradient_edge(y)), err(lambda: node()) and None,
+    )  # fmt: skip
+
+
+@case
+def tape_modes_of_another_thread(torch):
+    seen = []
+
+    def ask():
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()))
+
+    with torch.no_grad(), torch.autograd.set_detect_anomaly(True):
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    return seen
+
+
+HALVES = (
+    "t*t+t", "t.exp()", "t.sum()", "t.mean()", "t@t", "t.softmax(0)", "t/3", "t**2", "t.sqrt()", "t.sigmoid()", "t.cumsum(0)", "t.std()", "t.tanh()",
+    "t.log()", "t+1e-3", "t.norm()", "t.var()", "t.sin()", "t.rsqrt()", "torch.addcmul(t,t,t)", "t.lerp(t*2,0.3)", "t.logsumexp(0)",
+)  # fmt: skip
+
+
+@case
+def tape_rounding_of_half_precision(torch):
+    found = {}
+    for kind in (torch.float16, torch.bfloat16):
+        t = torch.arange(1, 9).to(kind) / 7
+        for expression in HALVES:
+            value = eval(expression, {"t": t, "torch": torch})
+            found[f"{kind} {expression}"] = (str(value.dtype), [f"{v:.9g}" for v in value.reshape(-1).tolist()])
+    return found
+
+
+WIRTINGER = (
+    "(c*c).sum().real", "c.abs().sum()", "(c.conj()*c).sum().real", "c.real.sum()", "c.imag.sum()", "c.angle().sum()", "(c**2).abs().sum()",
+    "torch.view_as_real(c).sum()", "c.exp().imag.sum()", "(1/c).real.sum()", "torch.polar(c.abs(),c.angle()).real.sum()",
+)  # fmt: skip
+
+
+@case
+def tape_complex_gradients(torch):
+    c = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    found = [torch.autograd.grad(eval(s, {"c": c, "torch": torch}), c)[0].tolist() for s in WIRTINGER]
+    shown = [[f"{round(z.real, 4) + 0.0:g} {round(z.imag, 4) + 0.0:g}" for z in row] for row in found]
+    r = leaf(torch)
+    return shown, torch.autograd.grad((r * (1 + 2j)).abs().sum(), r), err(lambda: torch.autograd.grad(c * c, c, torch.ones(2)))
