@@ -213,3 +213,12 @@ def test_dashed_arrows_that_end_as_one_are_dashed_as_one() -> None:
     first, second, alone = phases(Placed(scene, (), lines, (), (), 10.0, 100.0))
     assert (first + 92) % 8 == (second + 85) % 8 == 0  # the dash of 5 and its gap of 3 begin anew where the head begins
     assert alone == 0
+
+
+def test_what_is_used_once_lies_near_its_use_beside_a_tall_frame() -> None:
+    boxes = [Box(f"n{i}", "operation", f"op {i}", band=0, frame="m0" if i < 4 else "") for i in range(4)]
+    boxes += [Box("n4", "input", "target", band=0), Box("n5", "operation", "loss", band=0)]
+    arrows = [Arrow(f"n{i}", f"n{i + 1}") for i in range(3)] + [Arrow("n3", "n5"), Arrow("n4", "n5")]
+    scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net", 0),))
+    spots = dict(zip([box.id for box in boxes], place(scene).places, strict=True))
+    assert spots["n3"].y < spots["n4"].y < spots["n5"].y
