@@ -44,10 +44,15 @@ def run(shell: Any, line: str, cell: str) -> None:
     """Run a cell as the shell would, and display the pictures that the options ask for.
 
     What the cell raises is raised, and there is no picture. A wrong option, or a cell that builds no graph, is told
-    in a sentence.
+    in a sentence, and a cell that is no Python as the shell tells it.
     """
     notebook: Any = importlib.import_module("IPython.display")
     options = shlex.split(line)
+    try:
+        ast.parse(shell.transform_cell(cell))
+    except SyntaxError:
+        shell.showsyntaxerror()
+        return
     trace = _record(shell, cell)
     with tempfile.TemporaryDirectory() as folder:
         file = store.save(trace, Path(folder, "cell.json"))

@@ -189,12 +189,20 @@ def say_derived(step: Step) -> None:
         click.echo(f"double backward: {visible(step.derived)}", err=True)
 
 
+def say_missing_order(step: Step, order: int | None) -> None:
+    """Tell, on stderr, that no derivative of so high an order is there to be shown."""
+    highest = max((node.order for graph in (step.graph, step.double) if graph for node in graph), default=0)
+    if order is not None and order > highest:
+        click.echo(f"double backward: there is no order {order} in this step; the highest is {highest}", err=True)
+
+
 def no_graph(trace: Trace) -> str:
     """Why there is nothing to draw, and what to add to the script."""
     if trace.failure:
         return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
     if trace.total_steps and not trace.steps:
-        return f"{trace.script} made {trace.total_steps} steps, and none of those asked for is among them."
+        many = f"{trace.total_steps} step{'s' * (trace.total_steps != 1)}"
+        return f"{trace.script} made {many}, and none of those asked for is among them."
     return (
         f"{trace.script} built no graph, for no tensor required grad: make the tensors to differentiate by "
         "with requires_grad=True, such as torch.ones(3, requires_grad=True)."

@@ -16,6 +16,7 @@ from autograph_cli.cli.options import (
     open_option,
     open_trace,
     say_derived,
+    say_missing_order,
     show_option,
     slice_options,
     to_record,
@@ -163,6 +164,7 @@ def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> No
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
         say_derived(drawing.step)
+        say_missing_order(drawing.step, drawing.order if drawing.order > 2 else None)
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
         if place.stdout:

@@ -13,6 +13,7 @@ from autograph_cli.cli.options import (
     open_option,
     open_trace,
     say_derived,
+    say_missing_order,
     show_option,
     slice_options,
     to_record,
@@ -65,6 +66,7 @@ def show(
         view = "double-backward"
     if view in (None, "double-backward"):
         say_derived(chosen)
+        say_missing_order(chosen, order)
     cut = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
     if opened_node is not None:
         cut, words = graph.open_node(cut, opened_node, opened.trace.script)

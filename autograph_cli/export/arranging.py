@@ -23,6 +23,8 @@ PAD, BETWEEN, HEADING = 12.0, 14.0, 22.0
 """Inside a band, between two bands, and the height of a band's title."""
 FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 9.0, 17.0, 10
 """Inside a frame, the height of its title, and the title's font size."""
+ASIDE = 30.0
+"""From so much room above and below on, a box does not lie amid its row."""
 ENTRY = 14.0
 """The least height between the border of a frame, or its title, and the next row, where an arrow passes."""
 
@@ -130,12 +132,24 @@ def arrange(
         left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
     x = [value - left for value in x]
     rows, bounds, height = _rows(web, x, [shape.height for shape in shapes], band, level if frame else None)
-    middles = [(rows[row].top + rows[row].bottom) / 2 for row in web.row[:count]]
+    middles = _middles(web, rows, shapes)
     places = tuple(Place(x[item], middles[item], *shapes[item]) for item in range(count))
     for port in level.ports:
         port.x = x[port.item]
     lines = routes(level.wires, web, x, rows, places, fixed)
     return Arranged(places, tuple(lines), bounds, left, right, height, title - left)
+
+
+def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
+    """How low items lie: amid their row; beside what is much taller, on the side of it that all their arrows are on."""
+    below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
+    found = []
+    for item, shape in enumerate(shapes):
+        row = rows[web.row[item]]
+        room = (row.bottom - row.top - shape.height) / 2
+        side = (item in below) - (item in above) if room > ASIDE else 0
+        found.append((row.top + row.bottom) / 2 + side * room)
+    return found
 
 
 def _fixed(level: Level, web: Web, shapes: Sequence[Shape]) -> Fixed:

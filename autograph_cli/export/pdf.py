@@ -19,6 +19,7 @@ from autograph_cli.export.placed import (
     head,
     links,
     outline,
+    phases,
     plate_fill,
     written,
 )
@@ -92,8 +93,8 @@ def _draw(page: _Page, placed: Placed) -> None:
         page.words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
     for _, start, curve in links(placed):
         page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
-    for arrow, line in zip(scene.arrows, placed.lines, strict=True):
-        page.arrow(line, dashes(arrow))
+    for arrow, line, phase in zip(scene.arrows, placed.lines, phases(placed), strict=True):
+        page.arrow(line, dashes(arrow), phase)
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         if arrow.label and line.label:
             (x, y), width = line.label, label_width(arrow.label)
@@ -163,13 +164,13 @@ class _Page:
             way += f" {self.at(start)} l {self.at(*curve)} c"
         return way
 
-    def arrow(self, line: Line, dash: str) -> None:
+    def arrow(self, line: Line, dash: str, phase: float) -> None:
         tip, *back = head(line)
         way = f"{self.at(line.start)} m"
         for number, stroke in enumerate(line.strokes, 1):
             points = (*stroke[:-1], (tip[0], back[0][1])) if number == len(line.strokes) else stroke
             way += f" {self.at(*points)} {'c' if len(points) == 3 else 'l'}"
-        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{dash}] 0 d {way} S")
+        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{dash}] {_number(phase)} d {way} S")
         self.lines.append(f"{self.polygon((tip, *back))} h f")
 
     def words(self, text: str, at: Point, size: float, ink: str, *, centred: bool = False) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
@@ -189,6 +192,22 @@ def _within(x: float, placed: Placed) -> float:
 def dashes(arrow: Arrow) -> str:
     """The lengths of an arrow's dashes and gaps; empty for a solid one."""
     return "1.5 3" if arrow.back else "2 2" if arrow.keeps else "5 3" if arrow.dashed else ""
+
+
+def phases(placed: Placed) -> list[float]:
+    """Where in its dashes each arrow starts: those that end as one line are dashed as one, and so look dashed."""
+    kinds = list(map(dashes, placed.scene.arrows))
+    ends = [line.strokes[-1][-1] for line in placed.lines]
+    many = Counter(zip(kinds, ends, strict=True))
+    return [
+        -_length(line) % sum(map(float, dash.split())) if dash and many[dash, end] > 1 else 0.0
+        for dash, end, line in zip(kinds, ends, placed.lines, strict=True)
+    ]
+
+
+def _length(line: Line) -> float:
+    """The length of the way, up to the head of the arrow."""
+    return sum(math.dist(a, b) for a, b in pairwise(line.points(32))) - HEAD
 
 
 def fill_of(lane: Lane) -> str:

@@ -22,6 +22,7 @@ from autograph_cli.export.placed import (
     head,
     links,
     outline,
+    phases,
     plate_fill,
     written,
 )
@@ -74,7 +75,8 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
     parts.append(f'<g fill="none" stroke="{LINE}">\n')
     under = Ground(placed)
     arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
-    parts += [_arrow(f"e{number}", arrow, line) for number, (arrow, line) in arrows]
+    starts = phases(placed)
+    parts += [_arrow(f"e{number}", arrow, line, starts[number]) for number, (arrow, line) in arrows]
     parts.append("</g>\n")
     parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
     parts += [
@@ -106,9 +108,10 @@ def path(line: Line, end: Point | None = None) -> str:
     return "".join(words)
 
 
-def _arrow(key: str, arrow: Arrow, line: Line) -> str:
+def _arrow(key: str, arrow: Arrow, line: Line, phase: float) -> str:
     tip, *back = head(line)
     dash = f' stroke-dasharray="{dashes(arrow)}"' if dashes(arrow) else ""
+    dash += f' stroke-dashoffset="{_number(phase)}"' if phase else ""
     points = " ".join(map(_point, (tip, *back)))
     neck = tip[0], back[0][1]
     return (

@@ -61,6 +61,8 @@ def table(command: str, start: Path | None = None) -> tuple[dict[str, Any], Path
     part = found.get(command, {}) if isinstance(found, dict) else {}
     if not isinstance(part, dict):
         raise SettingsError(f"{path}: tool.autograph.{command} is no table.")
+    if path is not None:
+        read(found, path.parent, str(path))
     return part, path
 
 

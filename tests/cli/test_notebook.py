@@ -65,6 +65,14 @@ def test_what_is_wrong_is_said_in_a_sentence(
     assert shell.shown == []
 
 
+def test_a_cell_that_is_no_python_is_told_without_a_way_to_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.cell("", "x = = 2")
+    told = "".join(capsys.readouterr())
+    assert "invalid syntax" in told
+    assert "notebook.py" not in told
+    assert shell.shown == []
+
+
 def test_what_a_cell_raises_is_raised_and_the_next_cell_runs(shell: Shell) -> None:
     with pytest.raises(ZeroDivisionError):
         shell.cell("", "1 / 0")

@@ -50,6 +50,11 @@ def test_a_wrong_setting_is_named(cli: Callable[..., Result], tmp_path: Path, li
     assert "pyproject.toml" in result.output
 
 
+def test_a_table_of_no_command_is_refused(cli: Callable[..., Result], tmp_path: Path) -> None:
+    keep(tmp_path, "[tool.autograph.rendr]\ndepth = 1\n")
+    assert "tool.autograph has no setting 'rendr'; known ones: " in cli("render", "expr.py").output
+
+
 def test_a_table_that_is_none_is_refused(cli: Callable[..., Result], tmp_path: Path) -> None:
     keep(tmp_path, "[tool.autograph]\nrender = 3\n")
     assert "tool.autograph.render is no table" in cli("render", "expr.py").output

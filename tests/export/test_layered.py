@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.layered import place
 from autograph_cli.export.parts import split
-from autograph_cli.export.placed import Place, Placed
+from autograph_cli.export.placed import Line, Place, Placed, phases
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene, build
 from autograph_cli.export.style import EDGE, box_size, text_width
@@ -204,3 +204,21 @@ def test_a_recurrence_runs_straight_down_with_its_weights_beside_it() -> None:
     main = [at[f"n{turn}"] for turn in range(12, 40)]
     assert max(main) - min(main) < 1
     assert all(abs(at[f"m{turn}"] - at[f"n{turn}"]) < 150 for turn in range(12, 40))
+
+
+def test_dashed_arrows_that_end_as_one_are_dashed_as_one() -> None:
+    scene = Scene("", (), (Arrow("a", "c", dashed=True), Arrow("b", "c", dashed=True), Arrow("b", "d", dashed=True)))
+    ways = ((0.0, 0.0), 100.0), ((0.0, 7.0), 100.0), ((9.0, 0.0), 90.0)
+    lines = tuple(Line(start, (((start[0], bottom),),)) for start, bottom in ways)
+    first, second, alone = phases(Placed(scene, (), lines, (), (), 10.0, 100.0))
+    assert (first + 92) % 8 == (second + 85) % 8 == 0  # the dash of 5 and its gap of 3 begin anew where the head begins
+    assert alone == 0
+
+
+def test_what_is_used_once_lies_near_its_use_beside_a_tall_frame() -> None:
+    boxes = [Box(f"n{i}", "operation", f"op {i}", band=0, frame="m0" if i < 4 else "") for i in range(4)]
+    boxes += [Box("n4", "input", "target", band=0), Box("n5", "operation", "loss", band=0)]
+    arrows = [Arrow(f"n{i}", f"n{i + 1}") for i in range(3)] + [Arrow("n3", "n5"), Arrow("n4", "n5")]
+    scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net", 0),))
+    spots = dict(zip([box.id for box in boxes], place(scene).places, strict=True))
+    assert spots["n3"].y < spots["n4"].y < spots["n5"].y
