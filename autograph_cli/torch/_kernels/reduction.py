@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .wide import coarse
+from .wide import NARROW
 
 
 class Reduction:
@@ -20,13 +20,15 @@ class Reduction:
             dtype = np.int64
         if a.ndim == 0:
             return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
-        if coarse(a, dtype):
-            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(a.dtype)
+        wanted = dtype or a.dtype
+        if wanted in NARROW:
+            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if coarse(a, dtype):
-            return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(a.dtype)
+        wanted = dtype or a.dtype
+        if wanted in NARROW:
+            return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
         total = self.sum(a, dim, keepdim, dtype)
         count = a.size if dim is None else int(np.prod([a.shape[d] for d in dim], dtype=int)) if a.ndim else 1
         return total / total.dtype.type(count)
@@ -85,8 +87,9 @@ class Reduction:
     def cumsum(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
-        if coarse(a, dtype):
-            return self.cumsum(a, dim, np.dtype(np.float32)).astype(a.dtype)
+        wanted = dtype or a.dtype
+        if wanted in NARROW:
+            return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:

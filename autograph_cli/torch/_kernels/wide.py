@@ -23,11 +23,6 @@ IN_FLOAT32 = (
 """Kernels that run in float32 as a whole."""
 
 
-def coarse(a: Any, dtype: Any) -> bool:
-    """Whether what folds `a` is asked for a result of 16 bits."""
-    return a.dtype in NARROW and (dtype is None or dtype == a.dtype)
-
-
 def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that computes in float32 where its first array is of 16 bits."""
 

@@ -52,3 +52,6 @@ def test_an_asked_dtype_is_kept():
         assert found.dtype is torch.float32 and found.item() == 3000.0
     for found in (x.sum(dtype=torch.float64), x.mean(dtype=torch.float64), x.cumsum(0, dtype=torch.float64)):
         assert found.dtype is torch.float64
+    wide, narrow = torch.ones(ONES), torch.bfloat16
+    assert wide.sum(dtype=narrow).item() == wide.cumsum(0, dtype=narrow)[-1].item() == 3008.0
+    assert wide.mean(dtype=narrow).item() == 1.0 and wide.mean(dtype=narrow).dtype is narrow
