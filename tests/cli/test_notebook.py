@@ -1,8 +1,14 @@
 """The cell magic in a real IPython shell."""
 
+import builtins
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from autograph_cli.torch._core import state
 
 IPython = pytest.importorskip("IPython")
 
@@ -30,10 +36,20 @@ class Shell:
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Shell:
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
+    """A shell of the test's own; what it and the extension leave in the process is taken back."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    return Shell(monkeypatch)
+    modules, finders, hooks = dict(sys.modules), sys.meta_path[:], (sys.displayhook, sys.excepthook)
+    names = set(vars(builtins))
+    with state.kept():
+        yield Shell(monkeypatch)
+    sys.meta_path[:], (sys.displayhook, sys.excepthook) = finders, hooks
+    for name in set(vars(builtins)) - names:
+        delattr(builtins, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "__main__")]:
+        del sys.modules[name]
+    sys.modules.update({name: module for name, module in modules.items() if name not in sys.modules})
 
 
 def test_a_cell_is_run_and_its_graph_is_shown(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:

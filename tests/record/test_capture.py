@@ -9,6 +9,7 @@ import pytest
 from autograph_cli import assert_same_graph, capture, torch
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record.capture import capture_derivatives
+from autograph_cli.record.imports import serve
 from autograph_cli.torch._core.state import S
 from tests.conftest import Run
 
@@ -112,6 +113,7 @@ REAL = """
 import torch
 from autograph_cli import capture
 from autograph_cli.record.capture import capture_derivatives
+from autograph_cli.record.imports import serve
 model = torch.nn.Linear(3, 2)
 loss = torch.softmax(model(torch.ones(4, 3)), dim=-1).sum()
 graph = capture(loss)
@@ -129,3 +131,12 @@ def test_the_graph_of_pytorch_itself_is_read(python: Run) -> None:
     assert done.stdout.splitlines() == [
         "TBackward0 AddmmBackward0 SoftmaxBackward0 SumBackward0", "model.bias model.weight", "-1", "True",
     ], done.stderr  # fmt: skip
+
+
+def test_the_engine_is_not_taken_for_pytorch_while_it_is_served() -> None:
+    with serve():
+        import torch as served
+
+        x, w = served.ones(3), served.ones(3, requires_grad=True)
+        graph = capture(lambda: (w * x).sum())
+    assert [node.kind for node in graph] == ["leaf", "input", "operation", "operation"]
