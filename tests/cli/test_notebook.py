@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from autograph_cli.record.imports import EngineFinder
 from autograph_cli.torch._core import state
 
 IPython = pytest.importorskip("IPython")
@@ -44,6 +45,9 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
     names = set(vars(builtins))
     with state.kept():
         yield Shell(monkeypatch)
+    for finder in sys.meta_path:
+        if isinstance(finder, EngineFinder) and finder not in finders:
+            finder.close()
     sys.meta_path[:], (sys.displayhook, sys.excepthook) = finders, hooks
     for name in set(vars(builtins)) - names:
         delattr(builtins, name)
