@@ -10,6 +10,7 @@ import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
+from autograph_cli.torch._core import memory
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node, Packed, SavedList
 from autograph_cli.torch._core.operation import _saved_attribute
 from autograph_cli.torch._core.views import CopySlices
@@ -163,10 +164,7 @@ def owner(raw: Any) -> Any:
     """The array whose memory this is, or what stands for it where there is none."""
     if raw.__class__ is Meta:
         return raw.memory
-    base = getattr(raw, "base", None)
-    while isinstance(base, np.ndarray):
-        raw, base = base, base.base
-    return raw
+    return memory.owner(raw)
 
 
 class _Text(str):

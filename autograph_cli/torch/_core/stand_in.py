@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.meta import Geometry
+
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
     "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
@@ -24,7 +26,7 @@ def whole(raw: Any) -> Any:
     return raw._whole if isinstance(raw, StandIn) else raw
 
 
-class StandIn:
+class StandIn(Geometry):
     """One sample of the array `raw`, whose dimension `bdim` is the batch. RuntimeError for whatever needs its elements."""
 
     __slots__ = ("_geometry", "_whole")
@@ -38,13 +40,6 @@ class StandIn:
             self._geometry = np.empty((*raw.shape[:bdim], *raw.shape[bdim + 1 :]), raw.dtype)
 
     shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))
-    dtype = property(lambda self: self._geometry.dtype)
-    strides = property(lambda self: self._geometry.strides)
-    ndim = property(lambda self: self._geometry.ndim)
-    size = property(lambda self: self._geometry.size)
-    itemsize = property(lambda self: self._geometry.itemsize)
-    nbytes = property(lambda self: self._geometry.nbytes)
-    flags = property(lambda self: self._geometry.flags)
 
     def view(self) -> StandIn:
         """Another one, whose shape may be set."""

@@ -53,7 +53,21 @@ class _Reserved:
         shared.reserved -= 1
 
 
-class Meta(np.lib.mixins.NDArrayOperatorsMixin):
+class Geometry:
+    """What is told of an array by another one, `_geometry`, that lies as it would."""
+
+    __slots__ = ()
+
+    dtype = property(lambda self: self._geometry.dtype)
+    strides = property(lambda self: self._geometry.strides)
+    ndim = property(lambda self: self._geometry.ndim)
+    size = property(lambda self: self._geometry.size)
+    itemsize = property(lambda self: self._geometry.itemsize)
+    nbytes = property(lambda self: self._geometry.nbytes)
+    flags = property(lambda self: self._geometry.flags)
+
+
+class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     """An array of which everything is known but its elements.
 
     `strides` are in bytes, as NumPy's; without them the array is in C order. Reading an element raises NotImplementedError, RuntimeError where a number is wanted.
@@ -92,14 +106,6 @@ class Meta(np.lib.mixins.NDArrayOperatorsMixin):
         if view is None:
             raise AttributeError("incompatible shape for in-place modification: a copy would be needed")
         self._geometry = view._geometry
-
-    dtype = property(lambda self: self._geometry.dtype)
-    strides = property(lambda self: self._geometry.strides)
-    ndim = property(lambda self: self._geometry.ndim)
-    size = property(lambda self: self._geometry.size)
-    itemsize = property(lambda self: self._geometry.itemsize)
-    nbytes = property(lambda self: self._geometry.nbytes)
-    flags = property(lambda self: self._geometry.flags)
 
     @property
     def address(self) -> int:

@@ -259,3 +259,50 @@ def _spread(places: list[int], grads: Any, count: int) -> tuple[Any, ...]:
 
 def _as_tuple(changed: Any) -> tuple[Any, ...] | None:
     return changed if changed is None or isinstance(changed, tuple) else (changed,)
+
+
+# ---------------------------------------------------------------- hooks of all modules
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> Handle:
+    """`register_forward_hook` on every module."""
+    return register(everywhere.forward, hook, False, ((everywhere.forward_kwargs, with_kwargs), (everywhere.forward_always, always_call)))
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Handle:
+    """`register_forward_pre_hook` on every module."""
+    return register(everywhere.forward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> Handle:
+    """`register_full_backward_hook` on every module."""
+    use_kind(everywhere, "backward_is_full", True, "as global hooks")
+    return register(everywhere.backward, hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> Handle:
+    """`register_backward_hook` on every module."""
+    use_kind(everywhere, "backward_is_full", False, "as global hooks")
+    return register(everywhere.backward, hook)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Handle:
+    """`register_full_backward_pre_hook` on every module."""
+    return register(everywhere.backward_pre, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call `hook(module, name, parameter)` for each new parameter; what it returns, unless None, replaces it."""
+    return register(everywhere.parameter, hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call `hook(module, name, buffer)` for each new buffer; what it returns, unless None, replaces it."""
+    return register(everywhere.buffer, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call `hook(module, name, submodule)` for each new module; what it returns, unless None, replaces it."""
+    return register(everywhere.module, hook)
