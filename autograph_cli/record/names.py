@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
@@ -20,6 +21,7 @@ OPAQUE = frozenset((
 ))  # fmt: skip
 """Types of values in which there is no tensor."""
 _OPAQUE_TYPES: Any = tuple(OPAQUE)
+_COUNTED = re.compile(r"\[\d+\]")
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
 _LONGEST = 256
@@ -78,6 +80,19 @@ def _look_through(tape: Tape, name: str, value: Any) -> bool:
         found = True
         only_leaves = only_leaves and tensor._edge is LEAF
     return only_leaves and (found or not isinstance(value, (list, tuple, dict)) or bool(value))
+
+
+def is_counted(name: str) -> bool:
+    """Whether a name tells a place in a list, as `total[3]` does."""
+    return _COUNTED.search(name) is not None
+
+
+def named(name: str, spaces: Iterable[Mapping[str, Any]]) -> Iterator[Tensor]:
+    """What a name with a path stands for in these namespaces."""
+    root = re.split(r"[.\[]", name, maxsplit=1)[0]
+    for space in spaces:
+        if root in space:
+            yield from (tensor for path, tensor in tensors_in(root, space[root]) if path == name)
 
 
 def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:

@@ -14,16 +14,22 @@ from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.known import Ended, path_to
+from autograph_cli.record.known import Step as KnownStep
 from autograph_cli.record.measures import Beside, Found, Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.rehearsal import Rehearsal, renamed
+from autograph_cli.record.rehearsal import Rehearsal
+from autograph_cli.record.rewriting import Writer, write_finished
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
+from autograph_cli.record.watching import Watch
 from autograph_cli.torch._core.node import Node
 from autograph_cli.torch._core.state import BackwardCall, S
 from autograph_cli.torch._core.tensor import Tensor
+
+_CREDIT = 16
 
 
 @dataclass(slots=True)
@@ -39,9 +45,10 @@ class _Pending:
 
 
 class _Patience:
-    """Whether to try a rehearsal: after failures less and less often."""
+    """Whether to try a rehearsal: after many failures less and less often."""
 
     def __init__(self) -> None:
+        self.credit = _CREDIT
         self.wait = 0
         self.next = 1
 
@@ -51,12 +58,15 @@ class _Patience:
         return self.wait < 0
 
     def succeeded(self) -> None:
-        """A step went as expected."""
+        """A step went as a known one."""
+        self.credit = min(self.credit + 1, _CREDIT)
         self.next = 1
 
     def failed(self) -> None:
         """A rehearsal ended."""
-        self.wait, self.next = self.next, min(2 * self.next, 64)
+        self.credit = max(self.credit - 2, 0)
+        if not self.credit:
+            self.wait, self.next = self.next, min(2 * self.next, 64)
 
 
 class Recorder:
@@ -99,10 +109,12 @@ class Recorder:
         self._optimizers: list[weakref.ref[Any]] = []
         self._memory: Memory | None = None
         self._settled: names.Settled = set()
-        self._rehearsal: Rehearsal | None = None
+        self._rehearsal = Rehearsal(self.tape, self)
+        self._rehearses = False
+        """Whether what happens is held against known steps."""
+        self._watch: Watch | None = None
+        """What follows the step that is recorded, so that it is known from then on."""
         self._patience = _Patience()
-        self._older: tuple[Any, Any] = None, None
-        """The last nodes of the two steps before: while they live on, every step is written down."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -162,11 +174,15 @@ class Recorder:
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
-        if self._rehearsal is not None:
+        if self._rehearses:
             if self._rehearsal.begins(call):
+                if self._looks_for_optimizers() and self._wanted():
+                    self._optimizers = optimizers_in(map(names.variables_of, script_frames())) or self._optimizers
                 return
             self._write_down()
         self._begin(call)
+        if self._watch is not None:
+            self._watch.begins(call, self._made(self._variables), self._derived[1])
 
     def _begin(self, call: BackwardCall) -> None:
         if not self.tape.running.passes and self._wanted():
@@ -176,81 +192,107 @@ class Recorder:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, Tensor)]
                 self._derived = (None, "") if call.create_graph else self._derive(roots)
                 collect(self.tape, (self.first, self.tape.count))
-                if self.selection.keeps(self.total) or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                if self.selection.keeps(self.total) or self._looks_for_optimizers():
                     self._optimizers = optimizers_in(spaces) or self._optimizers
         self.tape.begins(call)
         if self.measures is not None:
             self.measures.begins(self.tape, call)
 
+    def _looks_for_optimizers(self) -> bool:
+        return self.total & (self.total - 1) == 0  # 0, 1, 2, 4, 8, ...
+
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
-        if self._rehearsal is not None:
-            if sys.exc_info()[1] is None and self._rehearsal.ends(call):
-                self._repeated()
+        if self._rehearses:
+            if self._rehearsal.ends(call):
+                event = self._rehearsal.at
+                if isinstance(event, Ended) and event.step is not None:
+                    self._repeated(event.step)
                 return
             self._write_down()
         if self.measures is not None:
             self.measures.ends(call)
         entry = self.tape.running.passes[-1]
         self.tape.ends(call)
+        if self._watch is not None:
+            self._watch.ends(entry)
         if not (entry.failed or call.keeps_graph or self.tape.running.passes):
-            first = self.first
             self._memory = memory_of(self.tape.parameters.values(), self._optimizers) if self._wanted() else None
-            rehearsal = Rehearsal.of(self.tape, first, entry, call) if self._may_rehearse() else None
             self._close([(self._name_of(output), output) for output in entry.roots])
-            if rehearsal is not None and self._pending is not None:
-                rehearsal.surprised = self._surprised
-                self._rehearsal, self.created = rehearsal, rehearsal.created
-                self.enters, self.leaves = rehearsal.enters, rehearsal.leaves
+            self._next()
 
     def _found(self) -> Found | None:
         return None if self.measures is None else self.measures.found
 
-    # -- steps that go as the one before
+    # -- steps that go as earlier ones
 
     def _may_rehearse(self) -> bool:
-        if self.measures is not None:
-            return False
-        keeps = self.selection.keeps
-        newest = self.tape.rows[next(reversed(self.tape.rows))].ref
-        older, self._older = self._older[0], (self._older[1], newest)
-        return older is not None and older() is None and not (keeps(self.total) or keeps(self.total + 1)) and self._patience.tries()
+        running = self.tape.running
+        return not (self.measures or self.selection.keeps(self.total) or running.modules or running.passes) and self._patience.tries()
 
-    def _surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made that is not the expected one."""
+    def _next(self) -> None:
+        """A step was written down: see what to do with the next one."""
+        self._rehearsal.passed([] if self._watch is None else self._watch.keys())
+        self._stop()
+        if self._may_rehearse():
+            self._rehearsal.begin()
+            if self._rehearsal.root.then:
+                self._rehearses, self.enters = True, self._rehearsal.enters
+            else:
+                self._observe()
+
+    def _observe(self) -> None:
+        self._watch = Watch(self._rehearsal)
+        self.created = self._watch.created
+
+    def _stop(self) -> None:
+        self._rehearses, self._watch = False, None
+        if self.measures is None:
+            self.created, self.enters = self.tape.created, self.tape.enters
+
+    def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made that does not follow in any known step."""
         self._write_down()
-        self.tape.created(node, inputs, outputs)
+        self.created(node, inputs, outputs)
 
-    def _repeated(self) -> None:
-        """A step went to its end as the one before."""
-        assert self._pending is not None
-        self._pending.number = self.total
+    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run that never was in these surroundings."""
+        self._write_down()
+        self.enters(module, given)
+
+    def _repeated(self, step: KnownStep) -> None:
+        """A step went to its end as a known one."""
         self.total += 1
         self._patience.succeeded()
-        if self.watcher is not None and self._rehearsal is not None:
-            self.watcher(Progress(self.total, len(self._rehearsal.rows), len(self.kept)))
-        if self.selection.keeps(self.total):
+        if self.watcher is not None:
+            self.watcher(Progress(self.total, step.rows, len(self.kept)))
+        more = self._rehearsal.finished()
+        if step.times & (step.times - 1) == 0 and step.memory is not None:
+            step.memory = memory_of(self._rehearsal.parameters(), self._optimizers)
+        if not more or self.selection.keeps(self.total):
             self._write_down()
+            self._stop()
 
     def _write_down(self) -> None:
         """End the rehearsal, if there is one, and make rows for what was seen."""
-        rehearsal = self._rehearsal
-        if rehearsal is None:
+        if not self._rehearses:
             return
-        self._rehearsal, call = None, rehearsal.call
-        self.created, self.enters, self.leaves = self.tape.created, self.tape.enters, self.tape.leaves
+        rehearsal, tape = self._rehearsal, self.tape
+        self._stop()
         self._patience.failed()
-        keys = rehearsal.rename()
-        assert self._pending is not None
-        span = self._pending.span
-        span.roots = [(name, renamed([output], keys)[0]) for name, output in span.roots]
-        rehearsal.rows = {keys.get(key, key): self.tape.rows[keys.get(key, key)] for key in rehearsal.rows}
-        rehearsal.keys = [keys.get(key, key) for key in rehearsal.keys]
-        rehearsal.replay()
-        if call is not None:
-            self._begin(call)
-            entry = self.tape.running.passes[-1]
-            entry.error, entry.site = 0, rehearsal.entry.site
+        finished = write_finished(rehearsal)
+        if finished is not None and self.selection.last:
+            step, span = finished
+            self._pending = _Pending(self.total - 1, span, step.derived, None, step.memory)
+            tape.pinned = span.first, span.last
+        writer = Writer(tape, rehearsal.partial())
+        self.first = writer.first
+        writer.write(path_to(rehearsal.at))
+        tape.passes, self._variables = writer.passes, writer.variables
+        self._derived = None, writer.derived
+        rehearsal.written()
+        if self._patience.tries():
+            self._observe()
 
     # -- steps
 
@@ -270,10 +312,14 @@ class Recorder:
             others = [(name, output) for name, output in self._made(self._variables) if output not in known]
             span = Span(self.first, tape.count, tape.passes, [*roots, *others], measured)
             pending = _Pending(self.total, span, self._derived[1], self._derived[0], self._memory)
+            if self._watch is not None:
+                self._watch.finished(span.roots, self._memory)
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(pending))
             else:
                 self._pending, tape.pinned = pending, (self.first, tape.count)
+        elif self._watch is not None:
+            self._watch.finished([], None)
         self.total += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, tape.count - self.first, len(self.kept)))

@@ -1,346 +1,351 @@
-"""Follows a step that goes as the one before it did, without writing it down a second time.
+"""Follows steps that go as earlier ones did, without writing them down a second time.
 
 The steps of a training loop are alike: the same operations, from the same lines, on tensors of the same types, hung together in the
-same way. While each event is found to be the expected one, nothing is recorded; the rows of the step before stand for the new step,
-too. At the first event that differs, rows are made up for what was seen, and recording goes on as if it had never paused.
+same way. While each event is found to be one that is known to follow here, nothing is recorded. At the first that is not, rows are
+made up for what was seen (`rewriting.py`), and recording goes on as if it had never paused.
 """
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
-from autograph_cli.record.modules import CallRow, Running
-from autograph_cli.record.saved import is_plain, plain_places
-from autograph_cli.record.sites import RUNNER, USER, kind_of
-from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
+from autograph_cli.record import names
+from autograph_cli.record.known import OLD, SLOT, Address, Begun, Created, Ended, Event, Made, Step, Template
+from autograph_cli.record.modules import Running
+from autograph_cli.record.sites import script_frames
+from autograph_cli.record.tape import PassRow, Tape
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor
-from autograph_cli.torch._core.views import CopySlices
 
-Edge = tuple[int | None, Any, int]
-"""Where an edge is expected to lead: to the event of this number, or else to this leaf (a weak reference); the output number."""
-
-
-class _Line:
-    """A place in the user's code, and how it is quickly seen that it is running."""
-
-    __slots__ = ("below", "depth", "offset", "user")
-
-    def __init__(self, user: CodeType | None, offset: int) -> None:
-        self.user, self.offset = user, offset
-        self.depth: int = sys.maxsize
-        """How deep the last of the engine's frames is, which the user's line called; not known yet."""
-        self.below: CodeType | None = None
-        """The code of that frame."""
-
-    def is_here(self) -> bool:
-        """Whether this is the user's line that is running."""
-        # What the engine does at this depth, called from this line, it did for nobody else: no need to ask each frame.
-        try:
-            below = _frame(self.depth)
-        except (ValueError, OverflowError):
-            return self._search()
-        if below.f_code is self.below:
-            frame = below.f_back
-            if frame is not None and frame.f_code is self.user and frame.f_lasti == self.offset:
-                return True
-        return self._search()
-
-    def _search(self) -> bool:
-        frame: FrameType | None = sys._getframe(1)
-        depth = 0
-        below: CodeType | None = None
-        while frame is not None and kind_of(frame.f_code.co_filename) not in (USER, RUNNER):
-            below, depth, frame = frame.f_code, depth + 1, frame.f_back
-        if frame is None or kind_of(frame.f_code.co_filename) == RUNNER:
-            return self.user is None
-        if frame.f_code is not self.user or frame.f_lasti != self.offset:
-            return False
-        self.depth, self.below = depth - 1, below
-        return True
+RECENT = 4
+"""So many finished steps are remembered, whatever has become of their nodes."""
+LINGERING = 32
+"""So many others may have nodes that live on."""
+MOST_EVENTS = 50_000
+"""So many events are known before all are forgotten."""
+MANY = 4_096
+"""So many tensors that steps were given are remembered before dead ones are forgotten."""
 
 
-class _Expected(NamedTuple):
-    """One event of the step before."""
+class Observer(Protocol):
+    """Whose slot for new nodes is always that of the event which is expected."""
 
-    cls: type[Node] | None
-    like: Any
-    edges: list[Edge | None]
-    values: list[tuple[int, Any]]
-    """What the node keeps beside tensors, by its place."""
-    inputs: list[int]
-    module: CallRow | None
-    is_here: Callable[[], bool]
-    """Whether the user's line that is running is the one of this event."""
+    created: Created
+
+    def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made that was not expected."""
+
+    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
+        """A module is about to run that never was in these surroundings."""
 
 
-_frame, _ref = sys._getframe, weakref.ref
+class Given:
+    """A tensor that a step was given: an input, or a leaf that was new."""
+
+    __slots__ = ("key", "ref", "slot", "step", "template", "written")
+
+    def __init__(self, ref: weakref.ref[Tensor], key: int, template: Template | None = None) -> None:
+        self.ref, self.key, self.template = ref, key, template
+        self.written = template is None
+        """Whether it has a row."""
+        self.step: Step | None = None
+        self.slot = 0
+        """The step in which it was new, and its number there."""
+
+
+class Run:
+    """What was seen of a step."""
+
+    __slots__ = ("before", "calls", "depth", "numbers", "passes", "seen", "slots", "step")
+
+    def __init__(self, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], before: list[list[int]]) -> None:
+        self.numbers, self.seen, self.slots, self.before = numbers, seen, slots, before
+        self.step: Step | None = None
+        """What is known of it, if it is finished."""
+        self.calls: list[Running] = []
+        self.passes: list[PassRow] = []
+        self.depth = 0
+        """How many steps before must be known for its sake."""
+
+    def lives(self) -> bool:
+        """Whether any of its nodes does."""
+        return any(ref() is not None for ref in self.seen)
 
 
 class Rehearsal:
-    """The rows of one finished step, and what was seen so far of the step that is going on."""
+    """The known steps of a run, and what was seen of the one that is going on."""
 
-    def __init__(self, tape: Tape, first: int, rows: dict[int, Row], entry: PassRow, call: BackwardCall) -> None:
-        self.tape, self.first, self.rows, self.entry = tape, first, rows, entry
-        self.keys = [key for key, row in rows.items() if row.is_operation]
-        places = {key: place for place, key in enumerate(self.keys)}
-        self.events = [self._expected(rows[key], places) for key in self.keys]
-        self.roots = [(places[key_of(output)], number_of(output)) for output in entry.roots]
-        self.ran = len(entry.ran)
-        self.kind = call.kind
-        self.line = _Line(*(entry.site or (None, 0)))
-        self.call: BackwardCall | None = None
-        """The backward call that runs within the rehearsal."""
-        self.surprised: Callable[[Node, tuple[Any, ...], tuple[Tensor, ...]], None] = tape.created
-        """What is to be done with a node that is not the expected one."""
-        self.seen: list[weakref.ref[Node]] = []
+    def __init__(self, tape: Tape, observer: Observer) -> None:
+        self.tape, self.observer, self.running = tape, observer, tape.running
+        self.modules = tape.modules
+        self.root = Event(None, observer.surprised)
+        self.at: Event = self.root
+        self.events = 0
         self.numbers: list[int] = []
         """The sequence numbers of the nodes that were seen."""
-        self.calls: dict[CallRow | None, Running | None] = {None: None}
-        """By the module call of the step before: the one in its place."""
-        self.inputs: dict[int, tuple[weakref.ref[Tensor], Any]] = {}
-        """By the key of an input of the step before: the tensor in its place, and its type."""
-        self.older: Callable[[], Node | None] = _nothing
-        """The last node of the step before the one before: a script that holds on to its graphs may use them again."""
-        self.finished: tuple[list[weakref.ref[Node]], list[int], dict[int, Any]] | None = None
-        """What was seen of the last step that went as expected to its end."""
+        self.seen: list[weakref.ref[Node]] = []
+        self.slots: list[Given] = []
+        self.calls: list[Running] = []
+        self.passes: list[PassRow] = []
+        self.before: list[list[int]] = [[], []]
+        """The sequence numbers of the nodes of the step before, and of the one before that."""
+        self.recent: list[Run] = []
+        self.lingering: list[Run] = []
+        self.met: dict[int, Given] = {}
+        """By id, what steps were given since rows were last made."""
+        self.limit = MANY
 
-    @classmethod
-    def of(cls, tape: Tape, first: int, entry: PassRow, call: BackwardCall) -> Rehearsal | None:
-        """The rehearsal of the step after this one, if this one is of the plain kind that training loops are made of."""
-        rows = dict(reversed(list(tape.since(first))))
-        plain = (
-            len(tape.passes) == 1 and not (call.create_graph or call.inputs is not None or tape.running.passes)
-            and all(isinstance(root, Tensor) for root in call.roots)
-            and all(_is_plain_row(row, rows, tape) for row in rows.values())
-            and all(key_of(output) in rows for output in entry.roots)
-        )  # fmt: skip
-        return cls(tape, first, rows, entry, call) if plain and rows else None
+    # -- nodes; what `expecting` writes calls these
 
-    def _expected(self, row: Row, places: dict[int, int]) -> _Expected:
-        edges: list[Edge | None] = []
-        for output in row.next:
-            if output is None:
-                edges.append(None)
-                continue
-            key = key_of(output)
-            edges.append((places.get(key), None if key in places else self.tape.rows[key].ref, number_of(output)))
-        # Of a change in place, the tape keeps no inputs but those with a gradient.
-        inputs = [] if row.op else [key_of(output) for output in row.args if key_of(output) < 0]
-        values = plain_places(row.cls, self.tape.saved.get(row.number, ()))
-        return _Expected(row.cls, row.like, edges, values, inputs, row.module, _Line(row.code, row.offset).is_here)
+    def other(self, event: Made, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was not that of this event: perhaps it is that of another which is known to follow."""
+        at = self.at
+        del self.slots[at.slots :], self.calls[at.calls :]
+        others = iter(at.then)
+        for known in others:
+            if known is event:
+                break
+        for known in others:
+            if isinstance(known, Made):
+                return known.created(node, inputs, outputs)
+        return self.observer.surprised(node, inputs, outputs)
 
-    # -- while it goes as expected
+    def is_new(self, x: Any, template: Template) -> bool:
+        """Whether this is a tensor without gradient that was never met."""
+        if not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
+            return False
+        if self._was_given(x):
+            return False
+        self.slots.append(Given(weakref.ref(x), 0, template))
+        return True
 
-    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made: if it is the expected one, that is all. Of every operation's time this takes some: no call too many."""
-        numbers = self.numbers
-        place = len(numbers)
-        if self.call is not None or place == len(self.events):
-            return self.surprised(node, inputs, outputs)
-        cls, like, wanted, values, wanted_inputs, module, is_here = self.events[place]
-        edges = node._edges
-        if node.__class__ is not cls or node._like != like or len(edges) != len(wanted):
-            return self.surprised(node, inputs, outputs)
-        for edge, expected in zip(edges, wanted):  # noqa: B905  a keyword costs time
-            if edge is None or expected is None:
-                if edge is not expected:  # type: ignore[comparison-overlap]
-                    return self.surprised(node, inputs, outputs)
-                continue
-            before, leaf, number = expected
-            target: Any
-            target, nr = edge
-            if nr != number or not (
-                target._seq == numbers[before] if before is not None
-                else target.__class__ is AccumulateGrad and target.variable is leaf()
-            ):  # fmt: skip
-                return self.surprised(node, inputs, outputs)
-        for index, value in values:
-            if node._saved[index] != value:
-                return self.surprised(node, inputs, outputs)
-        if wanted_inputs and not self._takes(wanted_inputs, inputs):
-            return self.surprised(node, inputs, outputs)
-        if not is_here() or not self._runs_in(module):
-            return self.surprised(node, inputs, outputs)
-        self.seen.append(_ref(node))
-        numbers.append(node._seq)
-        return None
+    def is_known(self, x: Any, like: Any) -> bool:
+        """Whether this is a tensor without gradient that was met in an earlier step, and not yet in this one."""
+        if not _is_free(x) or like_of(x._raw) != like or self._was_given(x):
+            return False
+        known = self._known(x)
+        if known is None:
+            return False
+        self.slots.append(known)
+        return True
+
+    def is_new_leaf(self, node: Any, template: Template) -> bool:
+        """Whether this belongs to a leaf that was never met."""
+        if node.__class__ is not AccumulateGrad or node._like != template.row.like:
+            return False
+        x = node.variable
+        if self._known(x) is not None or self._was_given(x):
+            return False
+        self.slots.append(Given(weakref.ref(x), node._seq, template))
+        return True
+
+    def _was_given(self, tensor: Tensor) -> bool:
+        return any(given.ref() is tensor for given in self.slots)
+
+    def _known(self, tensor: Tensor) -> Given | None:
+        given = self.met.get(id(tensor))
+        if given is not None and given.ref() is tensor:
+            return given
+        held = self.tape.held.get(id(tensor))
+        return Given(held[0], held[1]) if held is not None and held[0]() is tensor else None
+
+    def runs_in(self, call: Running | None, wanted: tuple[weakref.ref[Any], ...], parent: int, passes: int) -> bool:
+        """Whether this is a new call of the first of these modules, within one of the next, and so on, within a known call."""
+        if call is None or call.passes != passes:
+            return False
+        found: list[Running] = []
+        for module in wanted:
+            if call is None or call.module is not module() or call in self.calls:
+                return False
+            found.append(call)
+            call = call.above
+        if call is not (self.calls[parent] if parent >= 0 else None):
+            return False
+        self.calls += found[::-1]
+        return True
+
+    def is_at(self, code: Any, offset: int) -> bool:
+        """Whether this is the user's line that is running, by looking at each frame."""
+        found = self.tape.site(self.running.passes)
+        return found[0] is code and found[1] == offset
+
+    # -- other events
 
     def enters(self, module: Any, given: tuple[Any, ...]) -> None:
         """A module is about to run; its row is made only if the rehearsal ends before the step."""
-        modules, running = self.tape.modules, self.tape.running
+        running = self.running
         stack = running.modules
         above = stack[-1] if stack else None
-        call = Running(module, above, len(running.passes) + (self.call is not None), given)
-        stack.append(call)
-        about = modules.known.get((id(module), 0 if above is None else id(above.module)))
+        about = self.modules.known.get((id(module), 0 if above is None else id(above.module)))
         if about is None or about.ref() is not module:
-            modules.row_of(call)
-
-    def leaves(self, module: Any) -> None:
-        """The module has run."""
-        stack = self.tape.running.modules
-        if stack:
-            call = stack.pop()
-            call.given = ()
-            if call.row is not None:
-                self.tape.modules.leave(call)
-
-    def _runs_in(self, wanted: CallRow | None) -> bool:
-        """Whether the module that runs has the place of this one."""
-        running, calls = self.tape.running, self.calls
-        stack = running.modules
-        call = stack[-1] if stack and stack[-1].passes == len(running.passes) else None
-        if wanted in calls:
-            return calls[wanted] is call
-        while wanted not in calls:
-            if wanted is None or call is None or wanted.about.ref() is not call.module:
-                return False
-            calls[wanted] = call
-            wanted, call = wanted.parent, call.above
-        return calls[wanted] is call
-
-    def _takes(self, wanted: list[int], inputs: Iterable[Any]) -> bool:
-        """Whether the tensors without a gradient among `inputs` are those that are wanted."""
-        found = 0
-        for x in _tensors(inputs):
-            edge = x._edge
-            if (edge is not None and not (edge.__class__ is View and edge.edge is None)) or is_wrapped_number(x):
-                continue
-            if found == len(wanted) or not self._is_input(wanted[found], x):
-                return False
-            found += 1
-        return found == len(wanted)
-
-    def _is_input(self, key: int, tensor: Tensor) -> bool:
-        known = self.inputs.get(key)
-        if known is not None:
-            return known[0]() is tensor
-        row = self.rows.get(key)
-        if row is None:  # met in an earlier step
-            return key in self.tape.rows and self.tape.rows[key].ref() is tensor
-        like = like_of(tensor._raw)
-        if like != row.like:
-            return False
-        self.inputs[key] = weakref.ref(tensor), like
-        return True
+            self.observer.unknown(module, given)
+        else:
+            stack.append(Running(module, above, len(running.passes), given))
 
     def begins(self, call: BackwardCall) -> bool:
-        """Whether this is the backward call that is expected; if so, it runs within the rehearsal."""
-        if self.call is not None or len(self.seen) < len(self.events) or call.kind != self.kind:
+        """Whether this is a backward call that is known to begin here; if so, it runs within the rehearsal."""
+        for event in self.at.then:
+            if isinstance(event, Begun) and self._agrees(event, call):
+                entry = PassRow(0, call.kind, call.create_graph, 0)
+                entry.site, entry.error = event.site, id(sys.exc_info()[1])
+                self.running.passes.append(entry)
+                self.passes.append(entry)
+                self._go_on(event)
+                return True
+        return False
+
+    def _agrees(self, event: Begun, call: BackwardCall) -> bool:
+        if call.kind != event.kind or call.keeps_graph is not event.keeps_graph or call.create_graph is not event.create_graph:
             return False
-        if call.keeps_graph or call.create_graph or call.inputs is not None or len(call.roots) != len(self.roots):
+        if len(call.roots) != len(event.roots) or bool(self.running.passes) is event.outermost:
             return False
-        for root, (place, number) in zip(call.roots, self.roots, strict=True):
-            edge: Any = root._edge if isinstance(root, Tensor) else None
-            if edge.__class__ is not tuple or edge[0]._seq != self.numbers[place] or edge[1] != number:
+        for root, address in zip(call.roots, event.roots, strict=True):
+            edge = root._edge if isinstance(root, Tensor) else (root.node, root.output_nr)
+            if edge.__class__ is View:
+                edge = edge.edge if root._counter is not None and root._counter[0] == edge.version else None
+            if edge.__class__ is not tuple or edge[1] != address[2] or edge[0]._seq != self._number(address):
                 return False
-        if not self.line.is_here():
-            return False
-        self.call = call
-        return True
+        return self.tape.site([]) == (event.site or (None, 0)) and (not event.counted or self._counts(event))
+
+    def _counts(self, event: Begun) -> bool:
+        """Whether places in lists are what they were."""
+        spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
+        return all(any(self._is(x, address) for x in names.named(name, spaces)) for address, name in event.counted)
+
+    def _is(self, tensor: Tensor, address: Address) -> bool:
+        """Whether this is the tensor at an address, or what that is a view of."""
+        where, place, number = address
+        edge = tensor._edge
+        if where != SLOT:
+            return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
+        given = self.slots[place].ref()
+        return given is tensor or (given is not None and given._base is tensor)
+
+    def _number(self, address: Address) -> int | None:
+        where, place, _ = address
+        if where == OLD:
+            return place
+        known = self.slots[place].key if where == SLOT else None
+        numbers = self.numbers if where == 0 else self.before[where - 1] if where > 0 else []
+        return known if where == SLOT else numbers[place] if place < len(numbers) else None
 
     def ends(self, call: BackwardCall) -> bool:
-        """Whether the call ran what it did in the step before; if so, a new step begins."""
-        if len(call.ran) != self.ran or self.older() is not None:
+        """Whether the call ran what is known; if so, and it is the last one, so is the step at its end."""
+        for event in self.at.then:
+            if isinstance(event, Ended) and self._ran(event, call):
+                self.running.passes.pop()
+                self._go_on(event)
+                return True
+        return False
+
+    def _ran(self, event: Ended, call: BackwardCall) -> bool:
+        if len(call.ran) != len(event.ran) or id(sys.exc_info()[1]) != self.passes[event.number].error:
             return False
-        self.call = None
-        self.older = self.finished[0][-1] if self.finished is not None else _nothing
-        self.finished = self.seen, self.numbers, self.inputs
-        self.seen, self.numbers, self.inputs, self.calls = [], [], {}, {None: None}
+        numbers, slots = self.numbers, self.slots
+        for node, (where, place, _), leaf in zip(call.ran, event.ran, event.leaves, strict=True):
+            if where == 0:
+                if node._seq != numbers[place]:
+                    return False
+            elif where > 0:
+                if node._seq != self.before[where - 1][place]:
+                    return False
+            elif not isinstance(node, AccumulateGrad) or node.variable is not (slots[place].ref if leaf is None else leaf)():
+                return False
         return True
 
-    # -- when it ends
+    def _go_on(self, event: Event) -> None:
+        self.at = event
+        self.observer.created = event.next
 
-    def rename(self) -> dict[int, int]:
-        """Give the rows to the nodes of the last step that they stand for; returns new keys by old ones."""
-        if self.finished is None:
-            return {}
-        seen, numbers, inputs = self.finished
-        keys = dict(zip(self.keys, numbers, strict=True))
-        refs: dict[int, weakref.ref[Any]] = {**dict(zip(self.keys, seen, strict=True)), **{k: ref for k, (ref, _) in inputs.items()}}
-        tape, rows = self.tape, {}
-        for key, row in tape.rows.items():
-            if key in self.rows:
-                row = row._replace(ref=refs.get(key, row.ref), next=renamed(row.next, keys), args=renamed(row.args, keys))
-            rows[keys.get(key, key)] = row
-        tape.rows = rows
-        for key, (ref, _) in inputs.items():
-            self._hold(ref, key)
-        self.entry.roots = renamed(self.entry.roots, keys)
-        self.entry.ran = [keys.get(key, key) for key in self.entry.ran]
-        return keys
+    # -- steps
 
-    def replay(self) -> None:
-        """Make rows for what was seen of the step that is going on."""
-        tape = self.tape
-        keys: dict[int, int] = {}
-        places = {key: place for place, key in enumerate(self.keys)}
-        for old, row in self.rows.items():
-            if (row.cls is None and old not in self.inputs) or (row.is_operation and places[old] >= len(self.seen)):
-                continue
-            tape.count += 1
-            if row.cls is None:
-                ref: weakref.ref[Any] = self.inputs[old][0]
-                keys[old] = -tape.count
-                self._hold(ref, -tape.count)
-            else:
-                ref = self.seen[places[old]]
-                keys[old] = self.numbers[places[old]]
-            for known in (tape.names, tape.borrowed):
-                for number in range(len(row.like) if row.cls is not None and row.cls._multiple else 1):
-                    if (row.number, number) in known:
-                        known[tape.count, number] = list(known[row.number, number])
-            tape.rows[keys[old]] = row._replace(
-                number=tape.count, ref=ref, next=renamed(row.next, keys), args=renamed(row.args, keys),
-                module=None if (call := self.calls.get(row.module)) is None else tape.modules.row_of(call),
-            )  # fmt: skip
+    def learn(self, events: list[Event]) -> None:
+        """Know a step that was watched: its last events, which followed on what was known."""
+        for event in events:
+            before = event.before
+            assert before is not None
+            before.then.append(event)
+            first = next((each for each in before.then if isinstance(each, Made)), None)
+            if first is not None:
+                before.next = first.created
+        self.events += len(events)
 
-    def _hold(self, ref: weakref.ref[Tensor], key: int) -> None:
-        tensor = ref()
-        if tensor is not None:
-            self.tape.held[id(tensor)] = ref, key
+    def partial(self) -> Run:
+        """What was seen of the step that is going on."""
+        run = Run(self.numbers, self.seen, self.slots, self.before)
+        run.calls, run.passes = self.calls, self.passes
+        return run
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._go_on(self.root)
+
+    def finished(self) -> bool:
+        """Note that the step went as a known one to its end; whether there is room for more of the kind."""
+        assert isinstance(self.at, Ended) and self.at.step is not None
+        step = self.at.step
+        run = Run(self.numbers[:], self.seen[:], self.slots[:], [numbers[:] for numbers in self.before[: step.reach]])
+        run.step, step.times = step, step.times + 1
+        run.depth = self._depth(step.reach)
+        for slot, _ in step.new:
+            given = run.slots[slot]
+            given.step, given.slot = step, slot
+            self.met[id(given.ref())] = given
+        self.recent.append(run)
+        self.turn()
+        self.begin()
+        return run.depth < RECENT and self._room()
+
+    def parameters(self) -> list[weakref.ref[Tensor]]:
+        """The leaves that nodes of the last finished step lead to."""
+        run = self.recent[-1]
+        assert run.step is not None
+        collected = run.step.last_begun.collected
+        if collected is None:
+            return []
+        rows = self.tape.rows
+        return [run.slots[place].ref if where == SLOT else rows[place].ref for where, place, _ in collected.parameters]
+
+    def turn(self) -> None:
+        """Begin to see a new step."""
+        self.before[1][:] = self.before[0]
+        self.before[0][:] = self.numbers
+        for seen in (self.numbers, self.seen, self.slots, self.calls, self.passes):
+            seen.clear()
+
+    def _depth(self, reach: int) -> int:
+        steps = self.recent[-reach:] if reach else []
+        return max([reach + run.depth for run in steps], default=0)
+
+    def _room(self) -> bool:
+        if len(self.recent) > RECENT:
+            old = self.recent.pop(0)
+            if old.lives():
+                self.lingering.append(old)
+                if len(self.lingering) > LINGERING:
+                    self.lingering = [run for run in self.lingering if run.lives()]
+        if len(self.met) > self.limit:
+            self.met = {key: given for key, given in self.met.items() if given.ref() is not None}
+            self.limit = max(MANY, 2 * len(self.met))
+        return len(self.lingering) <= LINGERING
+
+    def written(self) -> None:
+        """All that was seen has rows now."""
+        self.recent, self.lingering, self.met = [], [], {}
+
+    def passed(self, numbers: list[int]) -> None:
+        """A step that was written down is over; these are its nodes, if they are known."""
+        self.numbers[:] = numbers
+        self.turn()
+        if self.events > MOST_EVENTS:
+            self.events, self.root = 0, Event(None, self.observer.surprised)
 
 
-def _nothing() -> None:
-    return None
-
-
-def _is_plain_row(row: Row, rows: dict[int, Row], tape: Tape) -> bool:
-    if row.cls is None:
-        return True
-    known = [output is None or key_of(output) in rows or _is_leaf(tape, key_of(output)) for output in row.next]
-    return (
-        row.is_operation and row.made_by is None and row.cls is not CopySlices and all(known)
-        and all(key_of(output) in rows or key_of(output) < 0 or _is_leaf(tape, key_of(output)) for output in row.args)
-        and all(is_plain(value) for _, dtype, value, *_ in tape.saved.get(row.number, ()) if dtype is None)
-    )  # fmt: skip
-
-
-def _is_leaf(tape: Tape, key: int) -> bool:
-    row = tape.rows.get(key)
-    return row is not None and row.cls is AccumulateGrad
-
-
-def _tensors(inputs: Iterable[Any]) -> Iterator[Tensor]:
-    for x in inputs:
-        if isinstance(x, Tensor):
-            yield x
-        elif x.__class__ is tuple or x.__class__ is list:
-            yield from (item for item in x if isinstance(item, Tensor))
-
-
-def renamed(outputs: Iterable[Output | None], keys: dict[int, int]) -> Any:
-    """Outputs under new keys."""
-    found: list[Any] = []
-    for output in outputs:
-        key: Any = output[0] if isinstance(output, tuple) else output
-        key = keys.get(key, key)
-        found.append((key, output[1]) if isinstance(output, tuple) else key)
-    return tuple(found)
+def _is_free(x: Any) -> bool:
+    """Whether this is a tensor without a gradient, of the script's own."""
+    edge = x._edge
+    return (edge is None or (edge.__class__ is View and edge.edge is None)) and not is_wrapped_number(x)

@@ -1,0 +1,236 @@
+"""Writes the function that sees whether a node is the one that is expected: straight code, one comparison after the other.
+
+Of every operation's time it takes some, so there is no loop and no call in it that can be spared. Nodes of one kind share their
+code; what they are compared with are its constants.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograph_cli.record.known import OLD, SLOT, Address, Created, Made
+from autograph_cli.record.tape import Tape
+from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.node import AccumulateGrad, Node, like_of
+from autograph_cli.torch._core.state import L
+from autograph_cli.torch._core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from autograph_cli.record.rehearsal import Rehearsal
+
+Place = tuple[int, ...]
+"""Where a tensor stands among the inputs: its position, and that within a list."""
+_FIXED = {
+    "AccumulateGrad": AccumulateGrad, "L": L, "Tensor": Tensor, "frame": sys._getframe, "ref": weakref.ref,
+    "wrapped": is_wrapped_number,
+}  # fmt: skip
+_OF_REHEARSAL = ("numbers", "seen", "slots", "calls", "running", "before", "is_new", "is_known", "is_new_leaf", "runs_in", "is_at", "other")
+
+
+class Seen:
+    """What was seen of a node beside its row, when it was made."""
+
+    def __init__(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        self.node, self.inputs, self.outputs = node, inputs, outputs
+        self.free: dict[Place, int] = {}
+        """The inputs without gradient, by place: which of the tensors that the step was given."""
+        self.wrapped: list[Place] = []
+        """The numbers that the engine wrapped."""
+        self.depth, self.below = 0, _NOWHERE
+        """How far from here the last frame of the engine's is which the line in question called, and its code."""
+        self.user: CodeType | None = None
+        """The code of that line; none where it is the backward pass that called."""
+        self.passes = 0
+
+
+_NOWHERE = compile("", "<nowhere>", "exec")
+
+
+def compiled(rehearsal: Rehearsal, event: Made, seen: Seen) -> Created:
+    """The function for this event of a rehearsal."""
+    code = _Code(rehearsal.tape, event, seen)
+    code.write()
+    values = [getattr(rehearsal, name) for name in _OF_REHEARSAL]
+    made: Created = _factory("\n".join(code.lines()), len(code.constants))(rehearsal, rehearsal.observer, event, *values, *code.constants)
+    return made
+
+
+@functools.lru_cache(1024)
+def _factory(source: str, constants: int) -> Callable[..., Any]:
+    names = ["of", "observer", "event", *_OF_REHEARSAL, *[f"c{number}" for number in range(constants)]]
+    scope: dict[str, Any] = dict(_FIXED)
+    exec(compile(f"def make({', '.join(names)}):\n{source}\n    return created", "<autograph rehearsal>", "exec"), scope)
+    return scope["make"]  # type: ignore[no-any-return]
+
+
+def tensor_places(node: Node, inputs: tuple[Any, ...]) -> Iterator[Place]:
+    """Where tensors may stand among the inputs of such a node."""
+    operation = node._operation
+    positions = range(len(inputs)) if operation is None else [position for position, _ in operation.places if position < len(inputs)]
+    for position in positions:
+        x = inputs[position]
+        if x.__class__ is tuple or x.__class__ is list:
+            yield from ((position, number) for number in range(len(x)))
+        else:
+            yield (position,)
+
+
+class _Code:
+    def __init__(self, tape: Tape, event: Made, seen: Seen) -> None:
+        self.tape, self.event, self.seen = tape, event, seen
+        self.conditions: list[str] = []
+        self.constants: list[Any] = []
+        self.met = event.slots - len(event.given)
+        """How many tensors were given by now."""
+
+    def constant(self, value: Any) -> str:
+        self.constants.append(value)
+        return f"c{len(self.constants) - 1}"
+
+    def lines(self) -> list[str]:
+        wanted = "\n            and ".join(self.conditions)
+        return [
+            "    def created(node, inputs, outputs):", "        try:", f"            if ({wanted}):",
+            "                numbers.append(node._seq)", "                seen.append(ref(node))", "                of.at = event",
+            "                observer.created = event.next", "                return",
+            "        except (AttributeError, IndexError, TypeError, ValueError):",
+            "            pass  # something of another kind than expected", "        other(event, node, inputs, outputs)",
+        ]  # fmt: skip
+
+    def write(self) -> None:
+        node = self.seen.node
+        self.conditions += [f"node.__class__ is {self.constant(node.__class__)}", f"node._like == {self.constant(_copy(node._like))}"]
+        self._edges()
+        self._values()
+        self._kind_of_result()
+        self._line()
+        self._parent()
+        self._inputs()
+        self._module()
+
+    def _edges(self) -> None:
+        following = self.event.template.next
+        self.conditions.append(f"len(e := node._edges) == {len(following)}")
+        for number, address in enumerate(following):
+            if address is None:
+                self.conditions.append(f"e[{number}] is None")
+                continue
+            self.conditions += [f"(t := e[{number}])[1] == {address[2]}", self._target(address)]
+
+    def _target(self, address: Address) -> str:
+        """Whether the edge `t` leads there."""
+        where, place, _ = address
+        if where == OLD:
+            row = self.tape.rows[place]
+            ref = self.constant(row.ref)
+            return f"t[0].__class__ is AccumulateGrad and t[0].variable is {ref}()" if row.cls is AccumulateGrad else f"t[0] is {ref}()"
+        if where != SLOT:
+            return f"t[0]._seq == {self._number(address)}"
+        if place < self.met:
+            return f"t[0].__class__ is AccumulateGrad and t[0].variable is slots[{self.constant(place)}].ref()"
+        self.met += 1
+        return f"is_new_leaf(t[0], {self.constant(self._given(place))})"
+
+    def _number(self, address: Address) -> str:
+        """The sequence number of the node that stands at this address."""
+        where, place, _ = address
+        return f"{'numbers' if where == 0 else f'before[{where - 1}]'}[{self.constant(place)}]"
+
+    def _given(self, slot: int) -> Any:
+        """The row of a tensor that the step is given with this event."""
+        return self.event.given[slot - self.event.slots + len(self.event.given)]
+
+    def _values(self) -> None:
+        """What the node keeps beside tensors."""
+        node = self.seen.node
+        operation = node._operation
+        for place, name in enumerate(node._item_names if operation is not None else ()):
+            if operation.is_tensor(name):
+                continue
+            value = node._saved[place]
+            if value is None:
+                self.conditions.append(f"node._saved[{place}] is None")
+            elif value.__class__ in (int, bool, str) or (value.__class__ is float and value):
+                self.conditions.append(f"(v := node._saved[{place}]) == {self.constant(value)} and v.__class__ is {value.__class__.__name__}")
+            elif isinstance(value, np.dtype) or (value.__class__ is tuple and all(item.__class__ is int for item in value)):
+                self.conditions.append(f"node._saved[{place}] == {self.constant(value)}")
+            else:
+                self.conditions.append(f"repr(node._saved[{place}]) == {self.constant(repr(value))}")
+
+    def _kind_of_result(self) -> None:
+        """A change in place has the same node as the operation that makes a new tensor."""
+        if not self.seen.outputs:
+            self.conditions.append("not outputs")
+            return
+        edge = self.seen.outputs[0]._edge
+        if edge.__class__ is tuple and edge[0] is self.seen.node:
+            self.conditions.append("(o := outputs[0]._edge)[0] is node")
+        else:
+            self.conditions.append(f"(o := outputs[0]._edge).__class__ is {self.constant(edge.__class__)}")
+            if edge.__class__ is tuple:
+                self.conditions.append("o[0] is not node")
+        if self.event.template.row.op or edge.__class__ is not tuple:
+            same = any(x is self.seen.outputs[0] for x in self.seen.inputs)
+            self.conditions.append(f"any(x is outputs[0] for x in inputs) is {same}")
+
+    def _line(self) -> None:
+        """The user's line that runs; else it takes longer to find it."""
+        seen, row = self.seen, self.event.template.row
+        quick = f"(f := frame({seen.depth})).f_code is {self.constant(seen.below)}"
+        code, offset = self.constant(row.code), self.constant(row.offset)
+        if seen.user is not None:
+            quick = f"{quick} and (g := f.f_back).f_code is {code} and g.f_lasti == {offset}"
+        self.conditions.append(f"({quick} or is_at({code}, {offset}))")
+
+    def _parent(self) -> None:
+        parent = self.event.template.parent
+        if parent is not None:
+            self.conditions.append(f"L.current._seq == {self._number(parent)}")
+
+    def _inputs(self) -> None:
+        seen = self.seen
+        for place in tensor_places(seen.node, seen.inputs):
+            x: Any = functools.reduce(lambda of, number: of[number], place, seen.inputs)
+            text = "inputs" + "".join(f"[{number}]" for number in place)
+            if place in seen.free:
+                self.conditions.append(self._free(text, seen.free[place], x))
+            elif place in seen.wrapped:
+                self.conditions.append(f"((x := {text}) is {self.constant(weakref.ref(x))}() or (x.__class__ is Tensor and wrapped(x)))")
+            elif not isinstance(x, Tensor):
+                self.conditions.append(f"{text}.__class__ is {self.constant(x.__class__)}")
+        for position, x in enumerate(seen.inputs):
+            if (position, 0) in seen.free:
+                self.conditions.append(f"len(inputs[{position}]) == {len(x)}")
+
+    def _free(self, text: str, slot: int, x: Tensor) -> str:
+        if slot < self.met:
+            return f"{text} is slots[{self.constant(slot)}].ref()"
+        self.met += 1
+        template = self._given(slot)
+        if template is None:
+            return f"is_known({text}, {self.constant(like_of(x._raw))})"
+        return f"is_new({text}, {self.constant(template)})"
+
+    def _module(self) -> None:
+        """The call of a module that is going on."""
+        passes, event = self.seen.passes, self.event
+        wanted = event.template.module
+        if wanted < 0:
+            self.conditions.append(f"(not (m := running.modules) or m[-1].passes != {passes})")
+        elif not event.called:
+            self.conditions.append(f"(m := running.modules)[-1] is calls[{self.constant(wanted)}]")
+        else:
+            refs = tuple([about.ref for about, _ in reversed(event.called)])
+            parent = self.constant(event.called[0][1])
+            self.conditions.append(f"runs_in((m := running.modules)[-1], {self.constant(refs)}, {parent}, {passes})")
+
+
+def _copy(like: Any) -> Any:
+    return list(like) if isinstance(like, list) else like
