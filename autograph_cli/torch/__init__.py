@@ -100,7 +100,21 @@ from ._settings import (
     set_warn_always,
     use_deterministic_algorithms,
 )
-from .amp import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
+from .amp.autocast_mode import (
+    FORMER as _FORMER,
+)
+from .amp.autocast_mode import (
+    autocast,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -125,6 +139,7 @@ globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
 globals().update(registry.functions)
+globals().update(_FORMER)
 
 
 _AT_NEED = (

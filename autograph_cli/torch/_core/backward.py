@@ -322,7 +322,7 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly)
+        plain = not (self.recorded or L.anomaly or L.autocast is not None)
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -500,14 +500,22 @@ class Pass:
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
-        run: Any = node._run_recorded if self.recorded else node._run_raw
-        f = operations if self.recorded else self.kernels
+        # Under autocast formulas are operations too, which choose their dtypes.
+        by_operations = self.recorded or L.autocast is not None
+        run: Any = node._run_recorded if by_operations else node._run_raw
+        f = operations if by_operations else self.kernels
+        wrapped = by_operations and not self.recorded
+        if wrapped:
+            g = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
         if self.only is not None and node._operation is not None:
             check_versions(node)
             # A gradient that leads to none of the inputs is not computed.
             grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
         else:
             grads = run(f, g)
+        if wrapped:
+            grads = [self._unwrap(x) for x in grads]
+            g = [self._unwrap(x) for x in g] if isinstance(g, list) else self._unwrap(g)
         if L.anomaly and L.check_nan:
             _check_nan(node, grads)
         if extra is not None and extra.hooks:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels.meta import Meta
-from . import dims, dtypes, placement
+from . import autocast, dims, dtypes, placement
 from .memory import resized
 from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
 from .placement import kernels  # noqa: F401
@@ -37,6 +37,8 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
+    if L.autocast is not None:
+        args = autocast.adapted(op.name, args)
     if L.levels:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
@@ -45,6 +47,8 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     watcher = L.watcher
     begun = 0 if S.witness is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
+    if L.autocast is not None:
+        results = autocast.lowered(op.name, results)
     took = 0 if S.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if S.witness is not None:

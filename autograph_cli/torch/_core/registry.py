@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import dtypes, general
+from . import autocast, dtypes, general
 from .operation import Operation, operations
-from .state import L
+from .state import L, S
 from .tensor import Tensor
 from .views import check_inplace, run_inplace
 
@@ -58,8 +58,9 @@ def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
 def of_tensors(name: str, *shown: tuple[str, int]) -> Callable[[F], F]:
     """A function whose first arguments are tensors: what is none has PyTorch's TypeError, once the call has failed.
 
-    `shown`: how PyTorch calls each of them, and its position.
+    `shown`: how PyTorch calls each of them, and its position. A name that autocast knows is one operation to it.
     """
+    casts = name in autocast.LISTED
 
     def decorate(run: F) -> F:
         parameters = _parameters(run)
@@ -67,6 +68,8 @@ def of_tensors(name: str, *shown: tuple[str, int]) -> Callable[[F], F]:
         @functools.wraps(run)
         def checked(*args: Any, **kwargs: Any) -> Any:
             try:
+                if casts and S.special and L.autocast is not None:
+                    return autocast.composed(name, run, args, kwargs)
                 return run(*args, **kwargs)
             except (AttributeError, TypeError):
                 for place, (argument, position) in enumerate(shown):
@@ -194,10 +197,11 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
         if "apart" in rules:
             _check_apart(targets, (*args, *kwargs.values()))
         before, L.grad = L.grad, False
+        lower, L.autocast = L.autocast, None
         try:
             results = run(*args, **kwargs)
         finally:
-            L.grad = before
+            L.grad, L.autocast = before, lower
         found = [results] if isinstance(results, Tensor) else list(results)
         if "exact" in rules:
             _check_dtypes(targets, found)
@@ -219,6 +223,8 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
         def run(*args: Any, **kwargs: Any) -> Any:
             chosen, *given = choose(*args, **kwargs)
             return chosen(*given)
+
+        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:

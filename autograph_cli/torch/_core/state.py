@@ -98,6 +98,8 @@ class Local(threading.local):
     """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
     forward: bool = True
     """Whether tangents are computed."""
+    autocast: Any = None
+    """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
@@ -148,11 +150,16 @@ next_sequence_nr = itertools.count().__next__
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
-    settings = S.default_dtype, S.default_device, S.special - S.reserved
-    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward
+    from .autocast import settings as casting
+
+    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved), dict(vars(casting))
+    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.autocast
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
         S.special = special + S.reserved
-        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward = modes
+        (
+            L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.autocast,
+        ) = modes  # fmt: skip
+        vars(casting).update(casts)

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from .._core import dtypes
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.placement import kernels
 from .._core.registry import composite
@@ -86,13 +88,19 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
         and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]
         and shapes[0][-1] == shapes[1][-1] == shapes[2][-1]
         and all(s[2] != 0 for s in shapes)
-        and query._raw.dtype.kind == "f"
+        and dtypes.CATEGORY[query._raw.dtype] == dtypes.FLOATING
     )
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool,
             scale: float | None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Attention composed of operations: the result and the weights."""
+    """Attention composed of operations: the result and the weights. Numbers of 16 bits are attended in 32."""
+    kind = query._raw.dtype
+    if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
+        wide = [operations._to_copy(t, dtypes.float32.numpy) for t in (query, key, value)]
+        return tuple(  # type: ignore[return-value]
+            operations._to_copy(t, kind) for t in _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
+        )
     factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
@@ -108,6 +116,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop
     return linear.matmul(weights, value), weights
 
 
+@autocasts("scaled_dot_product_attention")
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, of_tensors
@@ -199,6 +200,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 # ---------------------------------------------------------------- margins
 
 
+@autocasts("multi_margin_loss")
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """How far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
@@ -235,6 +237,7 @@ def _check_long(target: Tensor) -> None:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
+@autocasts("multilabel_margin_loss")
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                            reduction: str = "mean") -> Tensor:  # fmt: skip
     """How far other classes come closer to any target class than 1; targets end at the first -1."""
@@ -266,6 +269,7 @@ def _lengths(x: Any) -> tuple[int, ...]:
 
 
 @composite(method=False)
+@autocasts("ctc_loss")
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: Any = "mean",
              zero_infinity: bool = False) -> Tensor:  # fmt: skip
     """Connectionist temporal classification: log probabilities (T, N, C), label sequences (N, S) or in one row."""

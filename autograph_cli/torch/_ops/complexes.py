@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
+from .._core.autocast import autocasts
 from .._core.memory import offset_in
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
@@ -41,6 +42,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @composite()
+@autocasts("view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers, in the last dimension, as complex ones."""
     if input.dtype.category != dtypes.FLOATING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, of_tensors
@@ -234,6 +235,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
 
 
 @composite(method=False)
+@autocasts("conv3d")
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
            groups: int = 1) -> Tensor:  # fmt: skip
     """Slide `weight` over volumes (N, in, depth, height, width)."""
@@ -241,6 +243,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
 
 
 @composite(method=False)
+@autocasts("conv_transpose1d")
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                      output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv1d`; `weight` is (in, out / groups, k)."""
@@ -248,6 +251,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 
 @composite(method=False)
+@autocasts("conv_transpose2d")
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                      output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv2d`; `weight` is (in, out / groups, kh, kw)."""
@@ -255,6 +259,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 
 @composite(method=False)
+@autocasts("conv_transpose3d")
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                      output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv3d`."""

@@ -12,6 +12,7 @@ from .._core import device as devices
 from .._core import dtypes, general
 from .._core import layout as layouts
 from .._core.arrangement import empty_as
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
@@ -455,6 +456,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
+@autocasts("polar")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)

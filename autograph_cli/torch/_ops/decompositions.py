@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.placement import is_meta
 from .._core.registry import composite
@@ -236,6 +237,7 @@ NOT_POSITIVE = (
 )
 
 
+@autocasts("linalg_cholesky_ex")
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """As `linalg.cholesky`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.cholesky", A)
@@ -245,6 +247,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return cholesky_ex_result(factor, info)
 
 
+@autocasts("linalg_cholesky")
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with L L**H = A; LinAlgError if A is not positive-definite.
 
@@ -260,6 +263,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("cholesky")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     check_matrix("cholesky", input)
@@ -271,6 +275,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("cholesky_solve")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with A X = B, from A's Cholesky factor."""
     for x, shown in ((B, "b"), (L, "u")):
@@ -293,12 +298,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("cholesky_inverse")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     check_matrix("cholesky_inverse", L)
     return cholesky_inverse_op(L, upper)
 
 
+@autocasts("linalg_qr")
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     check_matrix("linalg.qr", A, square=False)
@@ -310,12 +317,14 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 @composite(out=True)
+@autocasts("qr")
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
     check_matrix("linalg.qr", input, square=False)
     return legacy_qr_result(*qr_op(input, "reduced" if some else "complete"))
 
 
+@autocasts("linalg_svd")
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with U diag(S) Vh = A, singular values descending.
 
@@ -327,6 +336,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     return svd_result(*svd_op(A, full_matrices, True))
 
 
+@autocasts("linalg_svdvals")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
@@ -334,6 +344,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("svd")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The older form of `torch.linalg.svd`, with V instead of its conjugate transpose."""
     check_matrix("linalg.svd", input, square=False)
@@ -347,6 +358,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return legacy_svd_result(U, S, mH(operations, Vh))
 
 
+@autocasts("linalg_eigh")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices; one triangle is read."""
     check_matrix("linalg.eigh", A)
@@ -354,6 +366,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     return eigh_result(*eigh_op(A, UPLO, True))
 
 
+@autocasts("linalg_eigvalsh")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
@@ -366,12 +379,14 @@ def _check_uplo(UPLO: str) -> None:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
 
+@autocasts("linalg_eig")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors, complex."""
     _check_finite(A)
     return eig_result(*eig_op(A))
 
 
+@autocasts("linalg_eigvals")
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex."""
     _check_finite(A)
@@ -388,6 +403,7 @@ def _check_finite(A: Tensor) -> None:
 
 
 @composite(out=True)
+@autocasts("geqrf")
 def geqrf(input: Tensor) -> Any:
     """Householder reflectors and R in one matrix, and the reflectors' factors."""
     check_floating("geqrf", input)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import L
@@ -89,6 +90,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 # ---------------------------------------------------------------- losses
 
 
+@autocasts("hinge_embedding_loss")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
                          reduction: str = "mean") -> Tensor:  # fmt: skip
     """The input where the target is 1, max(0, margin - input) where it is -1."""
@@ -99,6 +101,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     return reduced(losses, name)
 
 
+@autocasts("margin_ranking_loss")
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin); RuntimeError for tensors of different numbers of dimensions."""
@@ -112,6 +115,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return reduced(operations.clamp_min(operations.add_Scalar(product, margin), 0), name)
 
 
+@autocasts("cosine_embedding_loss")
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                           reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
@@ -134,6 +138,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return reduced(losses, name)
 
 
+@autocasts("triplet_margin_loss")
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of the two negatives."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.autocast import LISTED, autocasts
 from .._core.operation import operation, operations
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
@@ -246,7 +247,8 @@ def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     from .._core.registry import with_out
 
     run.__name__ = run.__qualname__ = name
-    return with_out(run)
+    known = f"fft_{name}"
+    return with_out(autocasts(known)(run) if known in LISTED else run)
 
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:

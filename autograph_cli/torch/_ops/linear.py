@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core import dims
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, of_tensors
 from .._core.tensor import Tensor
@@ -61,15 +62,15 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 
 def _same_dtype(a: Tensor, b: Tensor) -> None:
     if a._raw.dtype != b._raw.dtype:
-        from .._core.dtypes import cpp_name
+        from .._core.dtypes import c_name
 
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {cpp_name(a._raw.dtype).lower()} != "
-            f"{cpp_name(b._raw.dtype).lower()}"
+            f"expected m1 and m2 to have the same dtype, but got: {c_name(a._raw.dtype)} != {c_name(b._raw.dtype)}"
         )
 
 
 @composite(name="mm", out=True)
+@autocasts("mm")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2:
@@ -127,6 +128,7 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
 
 
 @composite(name="bmm", out=True)
+@autocasts("bmm")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -228,6 +230,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 @composite(name="addmm", out=True)
+@autocasts("addmm")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .._core import dims
+from .._core.autocast import autocasts
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
 from .._core.registry import of_tensors
@@ -262,6 +263,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     return mse(*pair, reduction_code(reduction))
 
 
+@autocasts("l1_loss")
 def _absolute(input: Tensor, target: Tensor) -> Tensor:
     found: Tensor = operations.abs(arithmetic.sub(input, target))
     return found
@@ -305,6 +307,15 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
 
 
+@autocasts("kl_div")
+def _divergences(input: Tensor, target: Tensor, log_target: bool) -> Any:
+    if log_target:
+        difference = arithmetic.sub(target, input)
+        return operations.exp(target) * difference
+    product = target * input
+    return arithmetic.sub(operations.xlogy(target, target), product)
+
+
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:  # fmt: skip
     """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over N."""
@@ -315,18 +326,14 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
             "the next major release.", UserWarning, stacklevel=2,
         )  # fmt: skip
-    if log_target:
-        difference = arithmetic.sub(target, input)
-        losses = operations.exp(target) * difference
-    else:
-        product = target * input
-        losses = arithmetic.sub(operations.xlogy(target, target), product)
+    losses = _divergences(input, target, log_target)
     if reduction == "batchmean":
         total = reductions.sum(losses)
         return total / input._raw.shape[0] if input.ndim else total
     return reduced(losses, reduction)
 
 
+@autocasts("poisson_nll_loss")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
                      eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """The negative log likelihood of counts `target` for a Poisson rate; `full` adds Stirling's approximation."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -193,6 +194,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 
 @composite(out=True)
+@autocasts("lu_solve")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The older form of `torch.linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b)

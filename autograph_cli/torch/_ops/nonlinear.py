@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
@@ -358,6 +359,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 @composite()
+@autocasts("prelu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
     if input._raw.dtype != weight._raw.dtype:

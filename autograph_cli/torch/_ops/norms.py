@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.samples import by_samples
@@ -155,6 +156,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
+@autocasts("linalg_cond")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -179,6 +181,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
+@autocasts("linalg_matrix_rank")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     from .._core.general import kernels

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.autocast import autocasts
 from .._core.general import wrap_number
 from .._core.operation import operation
 from .._core.placement import beside, kernels
@@ -301,12 +302,14 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("quantile")
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The values below which the parts `q` of the elements lie."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip=False)
 
 
 @composite(out=True)
+@autocasts("nanquantile")
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """`quantile` of what is not nan."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip=True)

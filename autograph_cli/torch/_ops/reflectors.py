@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -95,6 +96,7 @@ operations.unit_matrix = unit_matrix
 
 
 @composite(name="orgqr", out=True)
+@autocasts("linalg_householder_product")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of the reflectors that `geqrf` gave."""
     name = "torch.linalg.householder_product"
@@ -113,6 +115,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 @composite(out=True)
+@autocasts("ormqr")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """`other` multiplied by the product of the reflectors that `geqrf` gave, or by its conjugate transpose."""
     if input.ndim < 2 or other.ndim < 2:

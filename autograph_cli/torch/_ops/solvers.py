@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
@@ -270,6 +271,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return solve_ex_result(result, info)
 
 
+@autocasts("linalg_solve")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (X A = B if not `left`); LinAlgError if A is singular.
 
@@ -294,6 +296,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 @composite(out=True)
+@autocasts("triangular_solve")
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     for x, shown in ((b, "b"), (A, "A")):
@@ -305,6 +308,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
+@autocasts("linalg_inv_ex")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
@@ -322,6 +326,7 @@ def _check_inverse(name: str, info: Tensor) -> None:
 
 
 @composite(name="inverse", out=True)
+@autocasts("linalg_inv")
 def inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError if one is singular.
 
@@ -399,10 +404,12 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 
 @composite(name="pinverse")
+@autocasts("pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
+@autocasts("linalg_lstsq")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
@@ -430,7 +437,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 @composite(out=True)
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """The n-th power of each matrix; of its inverse if n is negative."""
-    check_matrix("linalg.matrix_power", A)
+    check_matrix("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
         from .._core.general import kernels
@@ -454,6 +461,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return result  # type: ignore[return-value]
 
 
+@autocasts("linalg_tensorinv")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
     import math
@@ -471,6 +479,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
 
+@autocasts("linalg_tensorsolve")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X) = B over the last dimensions of A."""
     import math

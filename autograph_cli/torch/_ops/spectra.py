@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.stand_in import whole
@@ -70,6 +71,12 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
         extended = views.view_op(input, ((1,) * (3 - input.ndim)) + shape)
         padded = _nn_pad(extended, [pad, pad], pad_mode)
         input = views.view_op(padded, padded._raw.shape[-input.ndim :])
+    return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+
+
+@autocasts("stft")
+def _stft(input: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, normalized: bool,
+          onesided: bool | None, return_complex: bool | None, align_to_window: bool | None) -> Tensor:  # fmt: skip
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     _check_signal(input, n_fft, hop, length, window, return_complex)
@@ -120,7 +127,7 @@ def _check_signal(input: Tensor, n_fft: int, hop: int, length: int, window: Tens
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
             "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
             "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
-            4,
+            6,
         )
     if return_complex is None and not input.dtype.is_complex and not (window is not None and window.dtype.is_complex):
         raise RuntimeError(

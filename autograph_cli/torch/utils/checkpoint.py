@@ -15,6 +15,7 @@ from typing import Any
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._ops.random import get_rng_state, set_rng_state
+from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from ..autograd import Function, backward
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
@@ -148,6 +149,14 @@ def _random_numbers_of(state: Any) -> Iterator[None]:
         set_rng_state(before)
 
 
+def _autocast_now() -> Callable[[], autocast]:
+    """A region with what autocast is set to at present, to be entered later."""
+    kept = {
+        "enabled": is_autocast_enabled("cpu"), "dtype": get_autocast_dtype("cpu"), "cache_enabled": is_autocast_cache_enabled(),
+    }  # fmt: skip
+    return lambda: autocast("cpu", **kept)  # type: ignore[arg-type]
+
+
 # ---------------------------------------------------------------- without reentry
 
 
@@ -255,10 +264,10 @@ def _checkpoint(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     first, second = context_fn()
     if not L.records:
         return function(*args, **kwargs)
-    state = get_rng_state() if preserve else None
+    state, region = get_rng_state() if preserve else None, _autocast_now()
 
     def again() -> None:
-        with _random_numbers_of(state), second:
+        with _random_numbers_of(state), region(), second:
             function(*args, **kwargs)
 
     frame = _Frame(again, determinism_check == "default", early_stop if _early_stop is None else _early_stop, told)
@@ -302,7 +311,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.state, ctx.region = get_rng_state() if preserve_rng_state else None, _autocast_now()
         ctx.places = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.inputs = [None if isinstance(x, Tensor) else x for x in args]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -321,7 +330,7 @@ class CheckpointFunction(Function):
         for place, x in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[place] = x
         detached = detach_variable(tuple(inputs))
-        with _random_numbers_of(ctx.state), enable_grad():
+        with _random_numbers_of(ctx.state), enable_grad(), ctx.region():
             outputs = ctx.run_function(*detached)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(y, g) for y, g in zip(outputs, grads, strict=False) if isinstance(y, Tensor) and y.requires_grad]
