@@ -20,6 +20,7 @@ import math
 import re
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -95,8 +96,7 @@ OPTIMIZERS = {"SGD": {}, "SGD momentum": {"momentum": 0.9}, "Adam": {}, "AdamW":
 
 def cases() -> dict[str, str]:
     """The expression of each name."""
-    each = (case.split(" ", 1) for line in EXPRESSIONS.split("\n") if line for case in line.split("|"))
-    return {name: expression for name, expression in each}
+    return dict(case.split(" ", 1) for line in EXPRESSIONS.split("\n") if line for case in line.split("|"))  # type: ignore[misc]
 
 
 def names(engine: Any, size: str) -> dict[str, Any]:
@@ -193,9 +193,9 @@ def measured(theirs: Any, wanted: re.Pattern[str], sizes: list[str], rounds: int
     rows = []
     for size in sizes:
         work = {
-            (name, part): (lambda engine, e=expression, at=i: pair_of_runs(engine, e, size)[at])
+            (name, part): (lambda engine, e=expression, s=size, at=i: pair_of_runs(engine, e, s)[at])
             for name, expression in cases().items() for i, part in enumerate(("forward", "and back"))
-        } | {(name, "step"): (lambda engine, k=name: optimizer(engine, k, SIZES[size][0])) for name in OPTIMIZERS}  # fmt: skip
+        } | {(name, "step"): (lambda engine, k=name, n=SIZES[size][0]: optimizer(engine, k, n)) for name in OPTIMIZERS}  # fmt: skip
         for (name, part), make in work.items():
             if wanted.search(name):
                 mine, other = compare([make(ours), make(theirs)], rounds)
@@ -213,6 +213,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="measurements of each")
     asked = parser.parse_args()
     theirs.set_num_threads(1)
+    warnings.simplefilter("ignore")
     rows = measured(theirs, re.compile(asked.only), [asked.size] if asked.size else list(SIZES), asked.rounds)
     print(f"{'ratio':>6}  {'operation':20} {'size':7} {'part':8} {'autograph':>10} {'PyTorch':>10}   (us)")
     for _, line in sorted(rows, reverse=True):
