@@ -11,7 +11,19 @@ import numpy as np
 from . import general, placement
 from .arrangement import arranged
 from .code_cache import compiled
-from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
+from .dtypes import CATEGORY, FLOATING
+from .node import (
+    INFERENCE,
+    SavedList,
+    SavedResult,
+    check_version,
+    edge_of,
+    extra_of,
+    freed,
+    inference_saved,
+    like_of,
+    unpack,
+)
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
@@ -25,11 +37,14 @@ def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)  # type: ignore[attr-defined]
     scope = _scope(op)
-    simple = not op.takes_lists and not op.multiple and op.node.__name__ != "NotImplemented"
+    written = not op.list_result and op.node.__name__ != "NotImplemented"
+    simple = written and not op.multiple and not op.takes_lists
     if simple:
         op.function = _evaluate(_forward(op), {**scope}, op.identifier)
     else:
-        op.function = _late(lambda: _general_forward(op), scope, op.identifier)
+        casts = op.promotes or op.floating or op.view
+        source = _forward if written and not casts else _general_forward
+        op.function = _late(lambda: source(op), scope, op.identifier)
     op.function.op = op  # type: ignore[attr-defined]
     op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
     if op.promotes and simple:
@@ -50,10 +65,10 @@ def _scope(op: Operation) -> dict[str, Any]:
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
         "promote_pair": general.promote_pair, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
-        "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
+        "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "SavedList": SavedList, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
-        "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast, "check_dtypes": general.check_dtypes,
+        "like_of": like_of, "CATEGORY": CATEGORY, "FLOATING": FLOATING, "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast, "check_dtypes": general.check_dtypes,
     }  # fmt: skip
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -152,18 +167,32 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
-        "    made = new(Tensor)",
-        "    made._raw = raw",
-        "    made._counter = None",
-        "    made._meta = None",
+        *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
-    no_edge = " and ".join(f"edge{i} is None" for i in range(len(op.inputs))) or "True"
+    no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
     finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
-    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", "        made._edge = None"]
-    lines += [f"        {line}" for line in finish] + ["        return made"]
+    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", f"        {_without_edge(op)}"]
+    lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
     if op.inputs:
         lines += _record(op, every)
     return "\n".join(lines) + "\n"
+
+
+def _made(op: Operation) -> list[tuple[str, str]]:
+    """What the compiled forward calls its results, and their raw arrays."""
+    return [(f"made{i}", f"raw{i}") for i in range(len(op.schema.outputs))] if op.multiple else [("made", "raw")]
+
+
+def _new(made: str, raw: str) -> list[str]:
+    return [f"    {made} = new(Tensor)", f"    {made}._raw = {raw}", f"    {made}._counter = None", f"    {made}._meta = None"]
+
+
+def _without_edge(op: Operation) -> str:
+    return f"{' = '.join(f'{made}._edge' for made, _ in _made(op))} = None"
+
+
+def _returned(op: Operation) -> str:
+    return f"({''.join(f'{made}, ' for made, _ in _made(op))})" if op.multiple else "made"
 
 
 def _number_operand(op: Operation) -> list[str]:
@@ -176,7 +205,7 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    lines = ["    try:", f"        raw = {call}"]
+    lines = ["    try:", f"        {', '.join(raw for _, raw in _made(op))} = {call}"]
     if len(raws) > 1:
         lines += ["    except ValueError:", f"        check_broadcast({', '.join(raws)})", "        raise"]
     return [*lines, "    except TypeError:", f"        check_dtypes(OP, {', '.join(raws)})", "        raise"]
@@ -194,7 +223,21 @@ def _general_way(op: Operation, operator: bool) -> list[str]:
 
 def _fetch(parameter: Parameter, what: str) -> str:
     name = _argument(parameter)
+    if parameter.is_list:
+        one = f"None if t is None else t.{what}" if parameter.type.startswith("Tensor?") else f"t.{what}"
+        return f"[{one} for t in {name}]"
     return f"None if {name} is None else {name}.{what}" if parameter.type == "Tensor?" else f"{name}.{what}"
+
+
+def _absent(parameter: Parameter, edge: str) -> str:
+    return f"not any({edge})" if parameter.is_list else f"{edge} is None"
+
+
+def _asks(parameter: Parameter) -> str:
+    name = _argument(parameter)
+    if parameter.is_list:
+        return f"any(t is not None and t.requires_grad for t in {name})"
+    return f"{name} is not None and {name}.requires_grad"
 
 
 def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
@@ -220,16 +263,20 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     edges = [f"edge{i}" for i in range(len(op.inputs))]
     lines = []
     for edge, parameter in zip(edges, op.inputs, strict=True):
+        name = _argument(parameter)
         lines += [
-            f"    if {edge}.__class__ is not tuple and {edge} is not None:",
-            f"        {edge} = edge_of({_argument(parameter)})",
-        ]
-    none = " and ".join(f"{e} is None" for e in edges)
-    asked = " or ".join(f"{_argument(p)} is not None and {_argument(p)}.requires_grad" for p in op.inputs)
+            f"    {edge} = [e if e is None or e.__class__ is tuple else edge_of(t) for e, t in zip({edge}, {name})]"
+        ] if parameter.is_list else [
+            f"    if {edge}.__class__ is not tuple and {edge} is not None:", f"        {edge} = edge_of({name})",
+        ]  # fmt: skip
+    none = " and ".join(map(_absent, op.inputs, edges))
+    asked = " or ".join(map(_asks, op.inputs))
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
-    lines += [f"    if {none} and not ({asked}):", "        made._edge = None", f"        {hang}", "        return made"]
-    if "result" in op.saved_names:
-        lines += ["    made._counter = [0]"]
+    lines += [f"    if {none} and not ({asked}):", f"        {_without_edge(op)}", f"        {hang}", f"        return {_returned(op)}"]
+    lines += [
+        f"    {made}._counter = [0]"
+        for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True) if name in op.saved_names
+    ]  # fmt: skip
     lines += [
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
@@ -238,22 +285,34 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         "    node._seq = next_sequence_nr()",
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
-        "    made._edge = (node, 0)",
+        *_edges_of_results(op),
         *([f"    make_view(made, {every[0]}, made._edge)"] if op.view else []),
         "    if S.observer is not None:",
-        f"        S.observer.created(node, ({', '.join(every)},), (made,))",
-        "    return made",
+        f"        S.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
+        f"    return {_returned(op)}",
     ]
     return lines
 
 
+def _edges_of_results(op: Operation) -> list[str]:
+    if not op.multiple:
+        return ["    made._edge = (node, 0)"]
+    return [
+        f"    {made}._edge = "
+        + ("None" if name in op.nondifferentiable else f"(node, {i}) if CATEGORY[{raw}.dtype] >= FLOATING else None")
+        for i, (name, (made, raw)) in enumerate(zip(op.schema.outputs, _made(op), strict=True))
+    ]
+
+
 def _edges(op: Operation, edges: list[str]) -> str:
-    every = f"({', '.join(edges)},)"
+    every = f"({', '.join(f'*{e}' if p.is_list else e for p, e in zip(op.inputs, edges, strict=True))},)"
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
 
 
 def _like(op: Operation) -> str:
+    if op.multiple:
+        return f"[{', '.join(f'like_of({raw})' for _, raw in _made(op))}]"
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
@@ -264,7 +323,10 @@ def _like(op: Operation) -> str:
 def _saved(op: Operation, name: str) -> str:
     parameter = next((p for p in op.schema.parameters if p.name == name), None)
     if name in op.schema.outputs:
-        return f"SavedResult(raw, made._counter) if {_wanted(op, name)} else None"
+        made, raw = _made(op)[op.schema.outputs.index(name)]
+        return f"SavedResult({raw}, {made}._counter) if {_wanted(op, name)} else None"
+    if parameter is not None and parameter.is_list:
+        return f"SavedList({_argument(parameter)})"
     if parameter is not None and parameter.is_tensor:
         return f"{_argument(parameter)} if {_wanted(op, name)} else None"
     if parameter is not None:
@@ -273,11 +335,11 @@ def _saved(op: Operation, name: str) -> str:
     shown = "input" if head == "self" else head
     if head == "result":
         return {"sizes": "raw.shape", "dtype": "raw.dtype"}[tail]
-    value = {
-        "sizes": f"{shown}._raw.shape",
-        "dtype": f"{shown}._raw.dtype",
-        "strides": f"strides_of({shown}._raw)",
-    }[tail]
+    each = any(p.name == head and p.is_list for p in op.tensors)
+    one = "t" if each else shown
+    value = {"sizes": f"{one}._raw.shape", "dtype": f"{one}._raw.dtype", "strides": f"strides_of({one}._raw)"}[tail]
+    if each:
+        return f"tuple([{value} for t in {shown}])"
     return f"None if {shown} is None else {value}" if any(p.name == head and p.type == "Tensor?" for p in op.tensors) else value
 
 
@@ -289,7 +351,7 @@ def _wanted(op: Operation, name: str) -> str:
 def _expectations(op: Operation) -> list[str]:
     lines = []
     for index, name in enumerate(op.saved_names):
-        parameter = next((p for p in op.tensors if p.name == name), None)
+        parameter = next((p for p in op.tensors if p.name == name and p.is_tensor), None)
         if parameter is not None:
             shown = _argument(parameter)
             guard = f"{shown} is not None and " if parameter.type == "Tensor?" else ""

@@ -311,7 +311,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
             item = named[name]
             item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item
         else:
-            item = general.property_of({**named, "result": outputs[0]}, name)
+            head, _, tail = name.rpartition("_")
+            item = general.property_of(outputs[0] if head == "result" else named[head], tail)
         items.append(item)
         if isinstance(item, Tensor) and item._counter is not None and item._counter[0]:
             extra = extra_of(node)

@@ -337,33 +337,29 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
 
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
     """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
-    given = {p.name: x for p, x in zip(op.schema.parameters, args, strict=True)}
-    items = []
-    for name in op.saved_names:
-        guard = op.guards[name] if op.is_tensor(name) else None
+    items: list[Any] = []
+    for guard, output, place, tail in op.saving:
         if guard is not None and edges[guard] is None:
             items.append(None)
-        elif name in op.schema.outputs:
-            output = outputs[op.schema.outputs.index(name)]
-            output._counter = [0] if output._counter is None else output._counter
-            items.append(SavedResult(output._raw, output._counter))
-        elif name in given:
-            x = given[name]
-            items.append(SavedList(x) if isinstance(x, (tuple, list)) and op.is_tensor(name) else x)
+        elif output is not None:
+            made = outputs[output]
+            if made._counter is None:
+                made._counter = [0]
+            items.append(SavedResult(made._raw, made._counter))
+        elif tail:
+            items.append(property_of(outputs[0] if place is None else args[place], tail))
         else:
-            items.append(property_of(given, name))
+            x = args[place]  # type: ignore[index]
+            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)  # type: ignore[index]
     return items
 
 
-def property_of(given: dict[str, Any], name: str) -> Any:
-    """`self_sizes`, `self_dtype`: a plain property of an argument."""
-    head, _, tail = name.rpartition("_")
-    x = given[head]
+def property_of(x: Any, kind: str) -> Any:
+    """A plain property (`sizes`, `dtype`) of a tensor, or of each in a list."""
     if x is None:
         return None
-    many = isinstance(x, (tuple, list))
-    get = _PROPERTIES[tail]
-    return tuple(get(t._raw) for t in x) if many else get(x._raw)
+    get = _PROPERTIES[kind]
+    return tuple(get(t._raw) for t in x) if isinstance(x, (tuple, list)) else get(x._raw)
 
 
 _PROPERTIES: dict[str, Any] = {

@@ -84,6 +84,8 @@ class Operation:
         self.saved_names = self._saved_names()
         self.guards = {name: self._guard(name) for name in self.saved_names}
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        self.saving = tuple(map(self._origin, self.saved_names))
+        """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
         self.function: Callable[..., Any] = lambda *a: None
 
@@ -97,6 +99,15 @@ class Operation:
             if name not in known and name.rpartition("_")[0] not in known:
                 raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
         return tuple(names)
+
+    def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
+        given = [p.name for p in self.schema.parameters]
+        if name in self.schema.outputs:
+            return self.guards[name], self.schema.outputs.index(name), None, ""
+        if name in given:
+            return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
+        head, _, tail = name.rpartition("_")
+        return None, None, given.index(head) if head in given else None, tail
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}
