@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -119,9 +120,14 @@ def arrange(
     assert web is not None
     count = len(shapes)
     widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
+    ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
     for wire, chain in zip(level.wires, web.chains, strict=True):
         if len(chain) > 2:
             widths[chain[len(chain) // 2]] = label_width(wire.label)
+            continue
+        for side, point in enumerate(chain):
+            if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
+                widths[point] = max(widths[point], label_width(wire.label) + 4)
     fixed = _fixed(level, web, shapes)
     ports = {port.item for port in level.ports}
     x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)

@@ -20,6 +20,8 @@ GIVING = 1e-4
 """The weight of what gives way to all else in its row."""
 MAIN = 4
 """How many times as long as another a way is that what follows stands straight under."""
+AROUND = 1e-6
+"""The weight of the points of an edge that leads past a way between the same two boxes, such as a skip connection."""
 
 
 def across(
@@ -37,11 +39,13 @@ def across(
     for points, step in zip(web.rows, steps, strict=True):
         for point, place in zip(points, step, strict=True):
             x[point] = place - step[-1] / 2
-    weight = [1.0 if point < count else 6.0 for point in range(len(web.row))]
     from_above = _depths(web.rows, web.above, count, main)
     from_below = _depths(web.rows[::-1], web.below, count, main)
-    upper = _pulls(web.rows, _Side(web.above, from_above), _Side(web.below, from_below), weight)
-    lower = _pulls(web.rows[::-1], _Side(web.below, from_below), _Side(web.above, from_above), weight)
+    around = _around(web, from_above)
+    weight = [AROUND if point in around else 1.0 if point < count else 6.0 for point in range(len(web.row))]
+    above, below = _Side(_past(web.above, around), from_above), _Side(_past(web.below, around), from_below)
+    upper = _pulls(web.rows, above, below, weight)
+    lower = _pulls(web.rows[::-1], below, above, weight)
     backwards = steps[::-1]
     sweeps = 12 if len(web.row) <= SMALL else 6
     for sweep in range(sweeps):
@@ -152,6 +156,26 @@ def _depths(
             own = LONG if point in main else int(point < count)
             deep[point] = max([deep[other] for other in near[point]], default=0) + own
     return deep
+
+
+def _around(web: Web, from_above: Sequence[int]) -> set[int]:
+    """The points of edges that lead past a longer way between the same two boxes."""
+    found: set[int] = set()
+    for chain in web.chains:
+        upper, lower = chain[0], chain[-1]
+        at = max(web.above[lower], key=from_above.__getitem__, default=upper)
+        if len(chain) == 2 or at == chain[-2]:
+            continue
+        while web.row[at] > web.row[upper] and web.above[at]:
+            at = max(web.above[at], key=from_above.__getitem__)
+        if at == upper:
+            found.update(chain[1:-1])
+    return found
+
+
+def _past(near: Sequence[Sequence[int]], around: Container[int]) -> list[Sequence[int]]:
+    """The neighbours of each point without those that lead around, if there are others."""
+    return [[other for other in its if other not in around] or its if len(its) > 1 else its for its in near]
 
 
 class _Side(NamedTuple):

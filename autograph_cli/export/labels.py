@@ -12,8 +12,8 @@ from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
 from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.slices import CUT
 from autograph_cli.graph.text import saved_text
+from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 
 LONGEST_LABEL = 44
 
@@ -53,12 +53,12 @@ class Labels:
             subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
-            of = f"∂ {parent.name if parent.op in (CUT, '') else parent.op}"
+            of = f"∂ {what_was_cut(parent) or parent.name}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = node.op or node.name if self.data else node.name
-        style: Style = "cut" if node.op == CUT else "derivative" if node.order else "operation"
+        style: Style = "cut" if is_cut(node) else "derivative" if node.order else "operation"
         if style == "cut":
-            title = f"{CUT} {node.name}" if not self.data or not subtitle else CUT
+            title = f"{CUT} {(self.data and what_was_cut(node)) or node.name}"
         return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
 
     def lines(self, node: Node) -> tuple[str, ...]:

@@ -110,13 +110,16 @@ def _on_paper(
         if line.label:
             right = max(right, line.label[0] + label_width(arrow.label) / 2)
     right += PAD if bounds else 0.0
-    for band in scene.bands:
-        right = max(right, EDGE_OF_PAPER + text_width(band.title) * BAND + 2 * PAD)
     labels = [arrow.label for arrow in scene.arrows]
-    lanes = []
-    for band, (top, bottom) in zip(reversed(scene.bands), bounds, strict=True):
-        title = _free(lines, labels, EDGE_OF_PAPER + PAD, text_width(band.title) * BAND, top, right)
-        lanes.append(Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15)))
+    titles = []
+    for band, (top, _) in zip(reversed(scene.bands), bounds, strict=True):
+        width = text_width(band.title) * BAND
+        titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
+        right = max(right, titles[-1] + width + PAD)
+    lanes = [
+        Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15))
+        for band, (top, bottom), title in zip(reversed(scene.bands), bounds, titles, strict=True)
+    ]
     ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
     bottom = bounds[-1][1] if bounds else max(ends)
     samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
@@ -129,14 +132,14 @@ def _on_paper(
     )  # fmt: skip
 
 
-def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float, right: float) -> float:
+def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
     """Where a band's title can start so that no arrow runs through it."""
     crossing = sorted(x for line, label in zip(lines, labels, strict=True) for x in _met(line, label, top))
     at = left
     for x in crossing:
         if at - 4 < x < at + width + 4:
             at = x + 6
-    return at if at + width < right else left
+    return at
 
 
 def _met(line: Line, label: str, top: float) -> Iterator[float]:

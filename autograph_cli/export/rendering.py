@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
@@ -69,9 +70,9 @@ class Job:
         scene = framed(scene, self.graph)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
-            return opened
+            return bundled(opened)
         scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return cut_across(close_to(fold(scene, limit), self.graph, limit), limit)
+        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
 
     def _opened(self, scene: Scene) -> Scene:
         """The scene with modules open as deep as is asked for."""

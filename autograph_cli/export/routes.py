@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
@@ -12,12 +13,14 @@ from autograph_cli.export.ordering import Web
 from autograph_cli.export.placed import HEAD, Line, Place, Point, Stroke
 from autograph_cli.export.style import EDGE, text_width
 
-PORTS, NEXT_PORT = 0.76, 14.0
-"""The part of a box's width that arrows end on, and how far apart they like to be."""
+PORTS, NEXT_PORT, CLOSE = 0.76, 14.0, 9.0
+"""The part of a box's width that arrows end on, and how far apart they like to be, and bear to be."""
 STRIP = 64.0
 """Points that a strip of the picture is wide."""
-ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.9)
+ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.9)
 """Where on a short arrow its label may stand, the best first."""
+WORSE = 100.0
+"""How much worse it is to cover another label than to lie on another line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ def routes(
     wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed
 ) -> list[Line]:
     """A line for each wire, from its tail to its head."""
-    ports = _ports(web, x, places, fixed)
-    lines = []
+    ports = _ports(wires, web, x, places, fixed)
+    lines, ways = [], []
     for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
         start, end = ports[number, 0], ports[number, 1]
         stops = [start[0], *(x[point] for point in chain[1:-1]), end[0]]
@@ -54,10 +57,13 @@ def routes(
             row = rows[web.row[middle]]
             label = (x[middle], (row.top + row.bottom) / 2)
         lines.append(Line(line.start, line.strokes, label))
-    return _with_labels(wires, web, rows, lines)
+        ways.append(stops)
+    return _with_labels(wires, web, rows, lines, ways)
 
 
-def _ports(web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed) -> dict[tuple[int, int], Point]:
+def _ports(
+    wires: Sequence[Wire], web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed
+) -> dict[tuple[int, int], Point]:
     """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
     ends: dict[tuple[int, int], list[int]] = {}
     for number, chain in enumerate(web.chains):
@@ -81,9 +87,31 @@ def _ports(web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed) 
         steps = [apart * i - reach for i in range(len(its))]
         spread = packed(wanted, [1.0] * len(its), steps)
         room = 2 * reach - apart * (len(its) - 1)
-        for number, dx, step in zip(its, spread, steps, strict=True):
-            found[number, side] = place.x + step + min(max(dx - step, 0.0), room)
+        offsets = [step + min(max(dx - step, 0.0), room) for dx, step in zip(spread, steps, strict=True)]
+        halves = [_half(wires[number], web.chains[number]) for number in its]
+        straight = [abs(place.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
+        _make_room(offsets, halves, straight, reach)
+        for number, dx in zip(its, offsets, strict=True):
+            found[number, side] = place.x + dx
     return {end: (at, _border(places[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
+
+
+def _half(wire: Wire, chain: Sequence[int]) -> float:
+    """How far to either side the label of a short edge reaches."""
+    return label_width(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
+
+
+def _make_room(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
+    """Move ports outwards from those of straight edges, as far as labels need it and the box has room."""
+    for turn in (1, -1):
+        numbers = range(len(offsets))[::turn]
+        outermost = max((place for place, number in enumerate(numbers) if straight[number]), default=len(offsets))
+        least = min([CLOSE, *(turn * (offsets[b] - offsets[a]) for a, b in pairwise(numbers))])
+        for place in range(outermost + 1, len(offsets)):
+            before, number = numbers[place - 1], numbers[place]
+            wanted = turn * offsets[before] + halves[before] + halves[number]
+            limit = reach - least * (len(offsets) - 1 - place)
+            offsets[number] = turn * max(turn * offsets[number], min(wanted, limit))
 
 
 def _goal(chain: list[int], number: int, side: int, x: Sequence[float], found: dict[tuple[int, int], float]) -> float:
@@ -150,51 +178,92 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
         knots.append(to)
 
 
-class _Taken:
-    """The labels below one row, found by where they are."""
+class _Gap:
+    """What lies between two rows: the lines that lead through it, and the labels that have a place there."""
 
-    def __init__(self) -> None:
+    def __init__(self, ways: Sequence[tuple[int, float, float]]) -> None:
         self.labels: list[tuple[float, float, float]] = []
+        self.ways = ways
+        """The lines: which it is, and its x on the upper row and on the lower one."""
         self.at: dict[int, list[int]] = {}
-        """The labels that reach into each strip of the picture."""
+        """The lines that are met in each strip of the picture."""
+        for number, (_, above, below) in enumerate(ways):
+            for strip in range(int(min(above, below) // STRIP), int(max(above, below) // STRIP) + 1):
+                self.at.setdefault(strip, []).append(number)
+        self.labels_at: dict[int, list[int]] = {}
 
     def add(self, x: float, y: float, half: float) -> None:
         """Note a label that reaches this far to both sides of its middle."""
-        for strip in range(int((x - half) // STRIP), int((x + half) // STRIP) + 1):
-            self.at.setdefault(strip, []).append(len(self.labels))
+        for strip in _strips(x, half):
+            self.labels_at.setdefault(strip, []).append(len(self.labels))
         self.labels.append((x, y, half))
 
-    def clash(self, x: float, y: float, half: float) -> float:
-        """How many points wide others would be covered by such a label."""
-        strips = range(int((x - half) // STRIP), int((x + half) // STRIP) + 1)
-        near = {number for strip in strips for number in self.at.get(strip, ())}
-        others = [self.labels[number] for number in sorted(near)]
-        return sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+    def clash(self, x: float, y: float, half: float, own: int, parts: tuple[float, float]) -> float:
+        """How badly such a label of line `own` would cover others, or lie on other lines.
+
+        `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
+        """
+        others = [self.labels[number] for number in _near(self.labels_at, x, half)]
+        covered = sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+        crossed = 0.0
+        for number in _near(self.at, x, half):
+            line, above, below = self.ways[number]
+            ends = [above + (below - above) * part - x for part in parts]
+            if line != own and min(ends) < half and max(ends) > -half:
+                crossed += half + 1 - (0.0 if min(ends) < 0 < max(ends) else min(map(abs, ends)))
+        return covered * WORSE + crossed
 
 
-def _with_labels(wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
-    """Put the labels of short arrows on their lines, where no other label stands."""
-    taken: dict[int, _Taken] = {}
+def _strips(x: float, half: float) -> range:
+    return range(int((x - half) // STRIP), int((x + half) // STRIP) + 1)
+
+
+def _near(at: Mapping[int, Sequence[int]], x: float, half: float) -> list[int]:
+    return sorted({number for strip in _strips(x, half) for number in at.get(strip, ())})
+
+
+def _with_labels(
+    wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line], stops: Sequence[Sequence[float]]
+) -> list[Line]:
+    """Put the labels of short arrows on their lines, where they cover no other label and lie on no other line."""
     short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
+    ways: dict[int, list[tuple[int, float, float]]] = {web.row[web.chains[number][0]]: [] for number in short}
+    for number, (chain, its) in enumerate(zip(web.chains, stops, strict=True)):
+        for point, above, below in zip(chain, its, its[1:], strict=False):
+            if web.row[point] in ways:
+                ways[web.row[point]].append((number, above, below))
+    gaps = {row: _Gap(its) for row, its in ways.items()}
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
-        half = label_width(wires[number].label) / 2 + 2
-        others = taken.setdefault(web.row[chain[0]], _Taken())
+        half, height = label_width(wires[number].label) / 2 + 2, max(lower.curves_end - upper.bottom, 1.0)
+        gap = gaps[web.row[chain[0]]]
         spots: list[tuple[float, int, float, float]] = []
         for t in ALONG:
-            y = upper.bottom + (lower.curves_end - upper.bottom) * t
+            y = upper.bottom + height * t
             if lower.top - lower.curves_end > 2 * HEAD:  # into another band, below its border
                 y = (lower.curves_end + lower.top - HEAD) / 2
             spot = _at(line, y)
-            clash = others.clash(spot, y, half)
+            ends = _aside((y - EDGE / 2 - upper.bottom) / height), _aside((y + EDGE / 2 - upper.bottom) / height)
+            clash = gap.clash(spot, y, half, number, ends)
             spots.append((clash, len(spots), spot, y))
             if clash == 0:
                 break
         _, _, spot, y = min(spots)
-        others.add(spot, y, half)
+        gap.add(spot, y, half)
         lines[number] = Line(line.start, line.strokes, (spot, y))
     return lines
+
+
+def _aside(down: float) -> float:
+    """The part of its way aside that a curve has made where it has come down so far, from 0 to 1."""
+    if not 0.0 < down < 1.0:
+        return min(max(down, 0.0), 1.0)
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        t = (low + high) / 2
+        low, high = (t, high) if 1.5 * t * (1 - t) + t**3 < down else (low, t)
+    return low * low * (3 - 2 * low)
 
 
 def _at(line: Line, y: float) -> float:

@@ -89,10 +89,10 @@ def kept_lines(graph: Graph, names: Sequence[tuple[str, ...]]) -> list[str]:
     kept = kept_tensors(graph)
     lines = []
     for each in kept:
-        name = "?" if each.origin is None else names[each.origin.node][each.origin.nr]
+        name = "" if each.origin is None else f"{names[each.origin.node][each.origin.nr]}: "
         savers = ", ".join(f"{names[number][0]} as {saved}" for number, saved in each.savers)
         what = origin_words(graph, each)
-        lines.append(visible(f"{name}: {each.type} ({each.bytes} bytes), {what}; kept by {savers}"))
+        lines.append(visible(f"{name}{each.type} ({each.bytes} bytes), {what}; kept by {savers}"))
     return [*lines, kept_words(kept)]
 
 

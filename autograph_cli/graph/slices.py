@@ -5,15 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.records import Graph, Node
-from autograph_cli.graph.views import take
+from autograph_cli.graph.records import Graph
+from autograph_cli.graph.views import bordering, take
 
-CUT = "…"
-"""The operation of a node that is shown without what it was made from."""
 LISTED = 12
 """Names that a message lists at most."""
 
@@ -48,7 +46,7 @@ class Slice:
         return " ".join(map(visible, parts))
 
     def of(self, graph: Graph) -> Graph:
-        """The part of this graph; operations that it takes a tensor from stand at its border, with the operation `…`.
+        """The part of this graph; operations that it takes a tensor from stand at its border, as `…tanh`.
 
         Raises `GraphError` for a name that is not in the graph, and if nothing lies in the part.
         """
@@ -124,9 +122,5 @@ def _near(starts: Iterable[int], neighbours: Sequence[list[list[int]]], radius: 
 def _cut_out(graph: Graph, kept: set[int], used: Sequence[list[int]]) -> Graph:
     border = {other for number in kept for other in used[number]} - kept
     numbers = sorted(kept | border)
-    nodes = [_bordering(graph.nodes[number]) if number in border else graph.nodes[number] for number in numbers]
+    nodes = [bordering(graph.nodes[number]) if number in border else graph.nodes[number] for number in numbers]
     return take(graph, numbers, [root for root in graph.roots if root.node in kept], nodes)
-
-
-def _bordering(node: Node) -> Node:
-    return node if node.kind != "operation" else replace(node, op=CUT, next=(), args=(), saved=())

@@ -8,6 +8,9 @@ from dataclasses import replace
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Node, Root
 
+CUT = "…"
+"""What the operation of a node begins with that is shown without what it was made from."""
+
 Targets = Callable[[Node], Iterable[Edge]]
 
 
@@ -50,7 +53,7 @@ def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
 def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     """The operations of order 0 in the order of data: `args` only.
 
-    A tensor that an order-0 operation takes from a derivative becomes an input, for that is what it is there.
+    A derivative that an order-0 operation takes a tensor from stands at the border, without what it was made from.
     Raises `GraphError` for an unknown root, and for a root that is a derivative.
     """
     chosen = find_roots(graph, roots)
@@ -63,8 +66,8 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
     kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
-    cut = [node if node.order == 0 else as_input(node) for node in map(graph.nodes.__getitem__, kept)]
-    return _split_inputs(take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges))
+    cut = [node if node.order == 0 else _derivative(node) for node in map(graph.nodes.__getitem__, kept)]
+    return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges)
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
@@ -181,36 +184,28 @@ def take(
     )
 
 
+def bordering(node: Node) -> Node:
+    """The node at the border of what is shown: an operation without what it was made from."""
+    if node.kind != "operation":
+        return node
+    return replace(node, op=CUT + what_was_cut(node), next=(), args=(), saved=())
+
+
+def is_cut(node: Node) -> bool:
+    """Whether a node is shown without what it was made from."""
+    return node.op.startswith(CUT)
+
+
+def what_was_cut(node: Node) -> str:
+    """The operation of a node, also of one that is shown without what it was made from; empty if it is not known."""
+    return node.op.removeprefix(CUT)
+
+
+def _derivative(node: Node) -> Node:
+    """A derivative at the border of a view that has none."""
+    return replace(bordering(node), order=0, parent=None, pass_id=None)
+
+
 def as_input(node: Node) -> Node:
     """The node as an input, of which nothing is known but its outputs."""
     return Node(node.id, "input", "Input", "", node.outputs, source=node.source, module=node.module, call=node.call)
-
-
-def _split_inputs(graph: Graph) -> Graph:
-    """One input for each used output, where a cut node had several."""
-    if all(node.kind == "operation" or len(node.outputs) == 1 for node in graph.nodes):
-        return graph
-    used = sorted({(edge.node, edge.nr) for node in graph.nodes for edge in node.args})
-    places: dict[tuple[int, int], Edge] = {}
-    nodes: list[Node] = []
-    wanted: dict[int, list[int]] = {}
-    for number, nr in used:
-        wanted.setdefault(number, []).append(nr)
-    for node in graph.nodes:
-        if node.kind == "operation" or len(node.outputs) == 1:
-            for nr in range(len(node.outputs)):
-                places[node.id, nr] = Edge(len(nodes), nr)
-            nodes.append(node)
-            continue
-        for nr in wanted.get(node.id, ()):
-            places[node.id, nr] = Edge(len(nodes))
-            nodes.append(replace(node, outputs=(node.outputs[nr],)))
-    return Graph(
-        tuple(
-            replace(node, id=number, args=tuple(places[edge.node, edge.nr] for edge in node.args))
-            for number, node in enumerate(nodes)
-        ),
-        tuple(replace(root, node=places[root.node, root.nr].node) for root in graph.roots),
-        graph.passes,
-        graph.calls,
-    )

@@ -222,3 +222,34 @@ def test_what_is_used_once_lies_near_its_use_beside_a_tall_frame() -> None:
     scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net", 0),))
     spots = dict(zip([box.id for box in boxes], place(scene).places, strict=True))
     assert spots["n3"].y < spots["n4"].y < spots["n5"].y
+
+
+@pytest.mark.parametrize("data", [True, False])
+def test_a_chain_with_skip_connections_stands_straight(data: bool) -> None:
+    boxes = tuple(Box(f"n{number}", "operation", f"a box {number}") for number in range(13))
+    pairs = [*itertools.pairwise(range(13)), *((start, start + 4) for start in (0, 4, 8))]
+    arrows = tuple(Arrow(f"n{a}", f"n{b}", "[128, 64]") for a, b in pairs)
+    across = [spot.x for spot in place(Scene("", boxes, arrows, data=data)).places]
+    assert max(across) - min(across) < 0.1
+
+
+def test_labels_of_arrows_that_run_together_lie_on_no_other_arrow() -> None:
+    boxes = (*(Box(f"n{number}", "leaf", f"a weight {number}") for number in range(7)), Box("n7", "operation", "layer"))
+    arrows = tuple(Arrow(f"n{number}", "n7", "[256, 16]") for number in range(7))
+    placed = place(Scene("", boxes, arrows, data=True))
+    half = label_width("[256, 16]") / 2
+    for own, line in enumerate(placed.lines):
+        assert line.label
+        x, y = line.label
+        for other, another in enumerate(placed.lines):
+            met = [point for point in another.points(64) if abs(point[0] - x) < half and abs(point[1] - y) < EDGE / 2 - 1]
+            assert own == other or not met
+
+
+def test_the_title_of_a_narrow_band_lies_on_no_arrow() -> None:
+    boxes = (Box("n0", "derivative", "d", band=2), Box("n1", "operation", "o"))
+    bands = (Band(0, "order 0 · forward"), Band(2, "order 1 · backward"))
+    placed = place(Scene("", boxes, (Arrow("n0", "n1", dashed=True),), bands))
+    lane = next(lane for lane in placed.lanes if not lane.band.number)
+    assert placed.lines[0].start[0] < lane.title[0] or placed.lines[0].start[0] > lane.title[0] + text_width(lane.band.title) * 11
+    assert lane.title[0] + text_width(lane.band.title) * 11 < lane.right
