@@ -43,7 +43,7 @@ from ._ops import legacy as _legacy
 
 _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
-    "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
+    "joining", "arranging", "indexing", "subscripts", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
