@@ -11,7 +11,8 @@ import numpy as np
 from . import general, placement
 from .arrangement import arranged
 from .code_cache import compiled
-from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
+from .node import edge_of, extra_of
+from .saved import INFERENCE, SavedResult, check_version, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new

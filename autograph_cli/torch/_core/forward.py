@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
-from .node import Node, SavedList, View, extra_of, like_of
+from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
+from .saved import SavedList
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, views_dual, zeros_like

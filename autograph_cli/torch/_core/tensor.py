@@ -10,8 +10,9 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .device import CPU, META
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
+from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
+from .saved import INFERENCE
 from .size import Size
 from .state import L
 
