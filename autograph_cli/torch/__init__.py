@@ -47,7 +47,7 @@ _OPERATIONS = (
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
-    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
+    "recurrent", "weights", "sparse", "printing", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist", "placing",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""

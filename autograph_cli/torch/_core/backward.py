@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .backward_pass import run
+from .levels import BatchLevel, running
 from .node import like_of
 from .placement import filled
 from .reverse import GradCall, backward_parts, in_front
@@ -12,7 +13,7 @@ from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_
 from .size import Size
 from .state import BackwardCall, L
 from .tensor import Tensor, make
-from .transforms import BatchLevel, batched, running
+from .transforms import batched
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
+from .levels import DualLevel
 from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved import SavedList
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, views_dual, zeros_like
+from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation

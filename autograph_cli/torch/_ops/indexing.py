@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.levels import refuse_captured
 from .._core.operation import operation, operations
 from .._core.placement import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.registry import composite, dispatch
+from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap, run_inplace
@@ -127,6 +129,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite with the values of `src`, cast and broadcast."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    if L.levels:
+        refuse_captured(input, "copy_")
     check_inplace(input, src)
     if src._counter is not None and src._counter is input._counter:
         check_overlap(input._raw, src._raw)
@@ -145,6 +149,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 @composite(name="fill_")
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with one number."""
+    if L.levels:
+        refuse_captured(input, "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar")
     check_inplace(input, value)
     if isinstance(value, Tensor):
         if value.ndim:

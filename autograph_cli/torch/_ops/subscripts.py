@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.levels import refuse_captured
 from .._core.registry import composite, methods
+from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.views import check_inplace, run_inplace
 from . import indexing, views
@@ -186,6 +188,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         return
     picked, indices = _apply(input, _items(index), rows(value))
     if indices:
+        if L.levels:
+            refuse_captured(picked, "index_put_")
         check_inplace(picked, value)
         shape = value._raw.shape
         if shape and shape[0] == 1:

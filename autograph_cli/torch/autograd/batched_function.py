@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
+from .._core.levels import BatchLevel, running
 from .._core.tensor import Tensor
-from .._core.transforms import BatchLevel, batched, running
+from .._core.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .function import Function, FunctionCtx
 

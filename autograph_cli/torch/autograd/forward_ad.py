@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._core.forward import apart, joined, paired
+from .._core.levels import DualLevel, start, stop
 from .._core.reverse import pair, split
 from .._core.state import L
 from .._core.tensor import Tensor
-from .._core.transforms import DualLevel, start, stop
 from .grad_mode import ContextDecorator
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.levels import belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of
 from .._core.placement import filled
 from .._core.saved import SavedTensor, freed, unpack
 from .._core.state import L, next_sequence_nr
 from .._core.tensor import Tensor, make
-from .._core.transforms import below, top_level
+from .._core.transforms import top_level
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
 
@@ -223,11 +224,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
         args = _positional(cls.forward, args, kwargs, cls._is_apart())
-        level = top_level(args) if L.levels else None
+        if not L.levels:
+            return cls._applied(args)[1]
+        if in_function() and not cls._is_apart():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                "override the setup_context staticmethod. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        level = top_level(args)
         if level is None:
             return cls._applied(args)[1]
         with below(level):
-            return level.function(cls, args)
+            found = level.function(cls, args)
+        return belongs_here(found)
 
     @classmethod
     def _is_apart(cls) -> bool:
@@ -268,12 +278,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def _applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
-        if not cls._is_apart():
-            raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                "override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
-            )
         result = cls.apply(*args)
         node = cls._context(args)
         mode, L.grad = L.grad, False
