@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .backward_pass import run
-from .levels import BatchLevel, running
+from .levels import BatchLevel, in_function, running
 from .node import like_of
 from .placement import filled
 from .reverse import GradCall, backward_parts, in_front
@@ -13,7 +13,7 @@ from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_
 from .size import Size
 from .state import BackwardCall, L
 from .tensor import Tensor, make
-from .transforms import batched
+from .transforms import Batched, batched
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -33,6 +33,11 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
+    if in_function():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
     roots = sequence(tensors)
     targets = None if inputs is None else sequence(inputs)
     if targets is not None and not targets:
@@ -67,6 +72,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if is_grads_batched:
         return _grad_batched(roots, targets, gradients_for(grad_outputs, len(roots)), retain_graph, create_graph, allow_unused, materialize_grads)
     keep = create_graph if retain_graph is None else retain_graph
+    if L.levels:
+        _check_followed(roots)
     grads = root_gradients(roots, gradients_for(grad_outputs, len(roots)), "grad_outputs")
     found = GradCall(roots, targets, grads, keep, create_graph).run()
     for i, (g, target) in enumerate(zip(found, targets, strict=True)):
@@ -82,6 +89,14 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                 "this is the desired behavior."
             )
     return tuple(found)
+
+
+def _check_followed(roots: list[Any]) -> None:
+    """As in PyTorch, a vmap has no graph: what it has batched is followed by a `grad` inside of it only."""
+    innermost = L.levels[-1]
+    for i, root in enumerate(roots):
+        if isinstance(root, Batched) and root._level is innermost:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
 def gradients(call: GradCall) -> list[Tensor | None]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
 from .levels import DualLevel
@@ -162,6 +164,8 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
     if is_complex(tangent) and not is_complex(primal):
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
+    if np.may_share_memory(core(primal)._raw, core(tangent)._raw):
+        tangent = operations.clone(tangent)  # a change in place of one must not be seen in the other
     return primal, laid_out(tangent, primal)
 
 

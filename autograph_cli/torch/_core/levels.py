@@ -216,6 +216,11 @@ def in_function() -> bool:
     return any(not getattr(level, "by_hand", False) for level in L.levels)
 
 
+def is_followed(tensor: Tensor) -> bool:
+    """Whether a running derivative of a function follows the tensor: whether it is not captured."""
+    return any(level.follows_all and level.made(tensor) for level in L.levels)
+
+
 def refuse_captured(tensor: Tensor, name: str) -> None:
     """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
     level = next((level for level in reversed(L.levels) if level.follows_all), None)
@@ -234,7 +239,7 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
 def belongs_here(result: Any) -> Any:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(x, Tensor):
+        if isinstance(x, Tensor) and L.levels:
             x._born = L.levels[-1]
     return result
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .levels import BatchLevel, DualLevel, Level, in_function
+from .levels import BatchLevel, DualLevel, Level, belongs_here
 from .node import LEAF, AccumulateGrad, Node, edge_of
 from .operation import operations, table
 from .placement import beside, kernels
@@ -50,11 +50,6 @@ class GradCall:
 
 def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[Any]]:
     """The roots and gradients of a `backward` call without their tangents, of which PyTorch keeps none in `.grad`."""
-    if in_function():
-        raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
-        )
     return [core(x) for x in roots], [core(x) for x in grads]
 
 
@@ -135,10 +130,7 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     targets = [x._value if inside else x for x, inside in zip(call.targets, within, strict=True)]
     found = call.of(roots, targets, seeds, call.retain_graph)
     if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
-        raise NotImplementedError(
-            "torch.autograd.grad inside vmap, by a tensor that is not batched: gradients for each element of the batch need "
-            "torch.func.grad or torch.func.vjp, or the tensor as an argument of the function"
-        )
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
     if outer:
         places = [i for i, inside in enumerate(within) if not inside]
@@ -195,9 +187,9 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
         return operations.alias(x)  # type: ignore[no-any-return]
-    made = share(x, counts=True)
+    made: Tensor = share(x, counts=True)
     made.requires_grad = True
-    return made
+    return belongs_here(made)  # type: ignore[no-any-return]
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:

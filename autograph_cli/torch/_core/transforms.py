@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import general
 from .kinds import RANDOM
-from .levels import BatchLevel, Level, belongs_here, below, new, refuse_captured
+from .levels import BatchLevel, Level, belongs_here, below, new, refuse_call, refuse_captured
 from .node import View
 from .placement import kernels
 from .stand_in import NO_MEMORY, StandIn
+from .state import L
 from .tensor import Tensor, Wrapped, make
 from .views import share
 
@@ -109,17 +110,18 @@ class Batched(Wrapped):
         return batched(self._level, share(self._value, counts), self._bdim)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        raise RuntimeError(
-            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
-            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
-            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-            "transformed instead."
-        )
+        refuse_call("requires_grad_")
+        raise RuntimeError("requires_grad_() of a tensor whose vmap is over")
 
     def register_hook(self, hook: Any) -> Any:
+        if self._level is L.levels[-1]:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
 
     def retain_grad(self) -> None:
+        if self._level is L.levels[-1]:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
 
     @property
@@ -128,6 +130,10 @@ class Batched(Wrapped):
 
     def numpy(self, **_: Any) -> Any:
         raise RuntimeError(NO_MEMORY)
+
+
+Dual.__name__ = Dual.__qualname__ = Batched.__name__ = Batched.__qualname__ = "Tensor"
+"""As in PyTorch, they are shown as what they stand for."""
 
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:

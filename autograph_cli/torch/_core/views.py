@@ -55,12 +55,15 @@ MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", 
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
     if isinstance(tensor, Wrapped):
-        return tensor._shared(counts)
-    alias = make(materialize(tensor))
-    if counts:
-        alias._counter = counter(tensor)
-    if tensor.is_inference():
-        alias._counter = INFERENCE
+        alias = tensor._shared(counts)
+    else:
+        alias = make(materialize(tensor))
+        if counts:
+            alias._counter = counter(tensor)
+        if tensor.is_inference():
+            alias._counter = INFERENCE
+    if L.levels:
+        alias._born = getattr(tensor, "_born", None)
     return alias
 
 

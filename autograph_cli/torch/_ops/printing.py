@@ -46,7 +46,10 @@ def _wrapped(x: Tensor, level: Level | None, prefix: str | None, outside: bool =
             return _plain(inner, prefix, outside, tangent=f"{x._tangent}")  # type: ignore[attr-defined]
         bdim = f", bdim={x._bdim}" if isinstance(x, Batched) else ""
         name = "BatchedTensor" if isinstance(x, Batched) else "GradTrackingTensor"
-        return _around(name, f"lvl={own.depth}{bdim}", _wrapped(inner, getattr(inner, "_born", None), prefix, outside))
+        around = getattr(inner, "_born", None)
+        while around is not None and around.depth >= own.depth:
+            around = around.outer
+        return _around(name, f"lvl={own.depth}{bdim}", _wrapped(inner, around, prefix, outside))
     if level is not None:
         return _around("GradTrackingTensor", f"lvl={level.depth}", _wrapped(x, level.outer, prefix, True))
     return _plain(x, prefix, outside)
@@ -85,6 +88,8 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
+    if isinstance(self, Batched) and not self.ndim:
+        return format(self.item(), spec)  # type: ignore[attr-defined]
     whole = core(self) if isinstance(self, Dual) else self
     if not whole._raw.ndim and type(whole) is Tensor and not whole.is_meta:
         return formatting.format_scalar(whole._raw, spec)

@@ -11,12 +11,14 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.device import device
+from .._core.levels import is_followed
 from .._core.memory import address, owner, window
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
+from .._core.state import L
 from .._core.tensor import Tensor, Wrapped
-from .._core.transforms import Dual
+from .._core.transforms import Batched, Dual
 from .._core.views import materialize, strides_of
 from ._data import warn_scalar
 from .creation import from_numpy
@@ -148,10 +150,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    if isinstance(self, Dual):
+    if isinstance(self, Dual) and self._level.by_hand:
         return copy.deepcopy(self._primal, memo)
-    if isinstance(self, Wrapped):
-        return self._lower(lambda lower: copy.deepcopy(lower, memo))
+    if L.levels and is_followed(self) or isinstance(self, Wrapped):
+        kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(type(self), _deep(self._raw, memo))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None
@@ -191,6 +194,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
     if self._raw.dtype == dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
+    if L.levels and is_followed(self):
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     return materialize(self).view()
 
 

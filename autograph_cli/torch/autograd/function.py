@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.levels import belongs_here, below, in_function
+from .._core.levels import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of
 from .._core.placement import filled
 from .._core.saved import SavedTensor, freed, unpack
@@ -234,10 +234,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             )
         level = top_level(args)
         if level is None:
+            cls._check_batched()
             return cls._applied(args)[1]
         with below(level):
             found = level.function(cls, args)
         return belongs_here(found)
+
+    @classmethod
+    def _check_batched(cls) -> None:
+        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
+        from .batched_function import has_rule, without_rule
+
+        if any(isinstance(level, BatchLevel) for level in L.levels) and not has_rule(cls):
+            raise without_rule(cls)
 
     @classmethod
     def _is_apart(cls) -> bool:
