@@ -13,8 +13,8 @@ from autograph_cli.record.values import summary
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.gradients import fit_recorded, like_at
 from autograph_cli.torch._core.node import Node as EngineNode
-from autograph_cli.torch._core.node import Packed
 from autograph_cli.torch._core.operation import operations
+from autograph_cli.torch._core.saved import Packed
 from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make

@@ -43,11 +43,11 @@ from ._ops import legacy as _legacy
 
 _OPERATIONS = (
     "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
-    "joining", "arranging", "indexing", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
+    "joining", "arranging", "indexing", "subscripts", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
-    "recurrent", "weights", "sparse", "protocols", "operators", "special", "fft", "products", "einsum",
+    "recurrent", "weights", "sparse", "printing", "protocols", "operators", "special", "fft", "products", "einsum",
     "cdist", "placing",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""

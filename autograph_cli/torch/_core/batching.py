@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dims, dtypes, general
+from .levels import BatchLevel
 from .operation import Operation, operations, table
 from .stand_in import StandIn
 from .state import L
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, BatchLevel, batched, top_level
+from .transforms import Batched, batched, top_level
 from .views import run_inplace
 
 f = operations

@@ -12,18 +12,8 @@ from . import general, placement
 from .arrangement import arranged
 from .code_cache import compiled
 from .dtypes import CATEGORY, FLOATING
-from .node import (
-    INFERENCE,
-    SavedList,
-    SavedResult,
-    check_version,
-    edge_of,
-    extra_of,
-    freed,
-    inference_saved,
-    like_of,
-    unpack,
-)
+from .node import edge_of, extra_of, like_of
+from .saved import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new

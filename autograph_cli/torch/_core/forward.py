@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import dtypes, general, recomputed, views
 from .gradients import fit_recorded
-from .node import Node, SavedList, View, extra_of, like_of
+from .levels import DualLevel
+from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
+from .saved import SavedList
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, Dual, DualLevel, beside, core, detached, dual, plain_parts, views_dual, zeros_like
+from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -160,6 +164,8 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
     if is_complex(tangent) and not is_complex(primal):
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
+    if np.may_share_memory(core(primal)._raw, core(tangent)._raw):
+        tangent = operations.clone(tangent)  # a change in place of one must not be seen in the other
     return primal, laid_out(tangent, primal)
 
 

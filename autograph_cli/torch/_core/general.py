@@ -17,8 +17,9 @@ import numpy as np
 from .._kernels.meta import Meta
 from . import autocast, dims, dtypes, placement
 from .memory import resized
-from .node import Edge, Node, SavedList, SavedResult, View, edge_of, extra_of, like_of, save
+from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .placement import kernels  # noqa: F401
+from .saved import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, inference_result, make
 from .views import bump, check_own_memory, make_view, materialize, strides_of, write

@@ -1,4 +1,4 @@
-"""The CPU random stream of PyTorch: one Mersenne twister, and every distribution that is drawn from it.
+"""Every distribution that is drawn from the CPU random stream of PyTorch (stream.py).
 
 The samplers draw as many raw numbers as PyTorch does, in the same order, so calls can be mixed freely and the stream
 stays in step. A sampler takes a stream, a shape and a dtype, and returns a new array. Integers and uniforms are
@@ -8,7 +8,6 @@ PyTorch's to the bit; where a logarithm or a cosine is taken, the last bits may 
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +15,11 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .stream import Stream
+
 Array = npt.NDArray[Any]
 Shape = Sequence[int]
 
-DEFAULT_SEED = 67280421310721
-TWISTER_WORDS = 624
 # From this range on (or this length of a permutation), a remainder of 32 bits would be uneven, and 64 are drawn.
 WIDE_RANGE = 1 << 28
 WIDE_COUNT = (2**32 - 1) // 20
@@ -51,106 +50,14 @@ SCALAR_NAMES = {
     "complex128": ("ComplexDouble", "c10::complex<double>"),
 }
 
-# torch.Generator.get_state() is this record, byte for byte.
-STATE = np.dtype(
-    [
-        ("seed", "<u8"),
-        ("left", "<i4"),
-        ("seeded", "<i4"),
-        ("next", "<u8"),
-        ("words", "<u8", TWISTER_WORDS),
-        ("normal_x", "<f8"),
-        ("normal", "<f8"),
-        ("normal_rho", "<f8"),
-        ("has_normal", "<i4"),
-        ("float_normal", "<f4"),
-        ("has_float_normal", "?"),
-    ],
-    align=True,
-)
-
-
-class Stream:
-    """A Mersenne twister in PyTorch's dress: seed, state bytes, and the spare normal of an odd draw.
-
-    >>> stream = Stream(0)
-    >>> uniform(stream, (3,), np.float32)
-    array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
-    """
-
-    __slots__ = ("_bits", "_seed", "_seeder", "spare_normal")
-
-    def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._bits = np.random.MT19937(0)
-        self._seeder = np.random.RandomState(self._bits)
-        self.manual_seed(seed)
-
-    def manual_seed(self, seed: int) -> None:
-        """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside. The twister itself takes the low 32 bits."""
-        if not -(1 << 63) <= seed < 1 << 64:
-            raise ValueError("Overflow when unpacking long long")
-        self._seed = seed % (1 << 64)
-        self._seeder.seed(self._seed & 0xFFFFFFFF)
-        self.spare_normal: float | None = None
-
-    def seed(self) -> int:
-        """Start over from a seed that the operating system gives, and return it."""
-        self.manual_seed(secrets.randbits(53))
-        return self._seed
-
-    def initial_seed(self) -> int:
-        """The seed of the last `manual_seed`, as an unsigned 64-bit number."""
-        return self._seed
-
-    def bits32(self, count: int) -> npt.NDArray[np.uint64]:
-        """The next `count` outputs of the twister, 32 bits each."""
-        return self._bits.random_raw(count)
-
-    def bits64(self, count: int) -> npt.NDArray[np.uint64]:
-        """The next `count` 64-bit numbers, each from two outputs, the high half first."""
-        raw = self._bits.random_raw(2 * count)
-        return (raw[0::2] << np.uint64(32)) | raw[1::2]
-
-    def get_state(self) -> npt.NDArray[np.uint8]:
-        """The state as the 5056 bytes of `torch.Generator.get_state()`."""
-        twister = self._bits.state["state"]
-        words, position = twister["key"], twister["pos"]
-        record = np.zeros((), STATE)
-        record["seed"] = self._seed
-        record["seeded"] = 1
-        record["left"] = TWISTER_WORDS + 1 - position
-        # A twister just seeded has made no block yet; PyTorch says so by next = 0.
-        fresh = position == TWISTER_WORDS and int(words[0]) == self._seed & 0xFFFFFFFF
-        record["next"] = 0 if fresh else position
-        record["words"] = words
-        if self.spare_normal is not None:
-            record["normal"], record["has_normal"] = self.spare_normal, 1
-        return np.frombuffer(record.tobytes(), np.uint8).copy()
-
-    def set_state(self, state: Array) -> None:
-        """Go on from the bytes of `get_state`; TypeError or RuntimeError where they are none."""
-        if state.dtype != np.uint8:
-            raise TypeError("RNG state must be a torch.ByteTensor")
-        if state.size != STATE.itemsize:
-            raise RuntimeError(
-                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} "
-                f"but found the input RNG state size to be {state.size}"
-            )
-        record = np.frombuffer(state.tobytes(), STATE)[0]
-        position = TWISTER_WORDS + 1 - int(record["left"])
-        in_step = int(record["next"]) == position or (position == TWISTER_WORDS and record["next"] == 0)
-        if record["seeded"] != 1 or not 1 <= position <= TWISTER_WORDS or not in_step:
-            raise RuntimeError("Invalid mt19937 state")
-        words = record["words"].astype(np.uint32)
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": position}}
-        self._seed = int(record["seed"])
-        self.spare_normal = float(record["normal"]) if record["has_normal"] else None
-
 
 def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0, high: float = 1.0) -> Array:
     """`empty(shape, dtype).uniform_(low, high)`: floats of 24 bits, or of 53 for float64.
 
     Raises RuntimeError for bounds that are out of order or out of range, NotImplementedError for other dtypes.
+
+    >>> uniform(Stream(0), (3,), np.float32)
+    array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
     dtype = np.dtype(dtype)
     if dtype.kind == "c":

@@ -167,7 +167,7 @@ def _saved_attribute(name: str) -> str:
 
 
 def _saved_property(index: int) -> property:
-    from .node import SavedList, freed, unpack
+    from .saved import SavedList, freed, unpack
     from .tensor import Tensor
 
     def get(node: Node) -> Any:

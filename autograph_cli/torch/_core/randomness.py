@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .levels import BatchLevel, below
 from .operation import operations, table
 from .state import L
 from .tensor import Tensor, make
-from .transforms import BatchLevel, batched, below
+from .transforms import batched
 from .views import run_inplace
 
 if TYPE_CHECKING:

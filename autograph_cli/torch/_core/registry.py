@@ -228,7 +228,7 @@ def dispatch(method: bool = True, function: bool = True, inplace: bool = True, o
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], Tensor):
+            if args and isinstance(args[0], Tensor) and not L.levels:
                 check_inplace(*args)
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])

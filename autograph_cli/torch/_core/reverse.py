@@ -7,29 +7,18 @@ wrapped tensors is worked out from calls on what they wrap.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .node import LEAF, AccumulateGrad, edge_of
-from .operation import operations
+from .levels import BatchLevel, DualLevel, Level, belongs_here
+from .node import LEAF, AccumulateGrad, Node, edge_of
+from .operation import operations, table
 from .placement import beside, kernels
 from .state import L
 from .tensor import Tensor, Wrapped, make
-from .transforms import (
-    Batched,
-    BatchLevel,
-    Dual,
-    DualLevel,
-    Level,
-    batched,
-    core,
-    detached,
-    dual,
-    plain_parts,
-    top_level,
-    zeros_like,
-)
+from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like
 from .views import share
 
 
@@ -61,17 +50,7 @@ class GradCall:
 
 def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[Any]]:
     """The roots and gradients of a `backward` call without their tangents, of which PyTorch keeps none in `.grad`."""
-    if any(isinstance(level, BatchLevel) for x in (*roots, *grads) for level in levels_of(x)):
-        raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
-        )
     return [core(x) for x in roots], [core(x) for x in grads]
-
-
-def levels_of(x: Any) -> list[Level]:
-    """The levels of a tensor's wrappers."""
-    return [x._level, *levels_of(x._inner)] if isinstance(x, Wrapped) else []
 
 
 # ---------------------------------------------------------------- duals
@@ -151,10 +130,7 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     targets = [x._value if inside else x for x, inside in zip(call.targets, within, strict=True)]
     found = call.of(roots, targets, seeds, call.retain_graph)
     if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
-        raise NotImplementedError(
-            "torch.autograd.grad inside vmap, by a tensor that is not batched: gradients for each element of the batch need "
-            "torch.func.grad or torch.func.vjp, or the tensor as an argument of the function"
-        )
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
     if outer:
         places = [i for i, inside in enumerate(within) if not inside]
@@ -211,7 +187,9 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
         return operations.alias(x)  # type: ignore[no-any-return]
-    return share(x, counts=True).requires_grad_()
+    made: Tensor = share(x, counts=True)
+    made.requires_grad = True
+    return belongs_here(made)  # type: ignore[no-any-return]
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
@@ -231,17 +209,30 @@ def settle(x: Tensor, own: set[Any]) -> Tensor:
 def reaches_other(x: Tensor, own: set[Any]) -> bool:
     """Whether the graph of a plain tensor has a leaf that is not in `own`."""
     edge = edge_of(x)
-    if edge is None:
-        return False
-    stack, seen = [edge[0]], {edge[0]}
+    return edge is not None and any(leaf not in own for leaf in leaves_behind(edge[0]))
+
+
+def leaves_behind(node: Node) -> Iterator[AccumulateGrad]:
+    """The leaves that a node leads to."""
+    stack, seen = [node], {node}
     while stack:
         node = stack.pop()
-        if node.__class__ is AccumulateGrad and node not in own:
-            return True
+        if isinstance(node, AccumulateGrad):
+            yield node
         targets = {e[0] for e in node._edges if e is not None} - seen
         seen |= targets
         stack += targets
-    return False
+
+
+def outer_history(x: Tensor) -> tuple[bool, str | None]:
+    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has there."""
+    edge = edge_of(x)
+    if edge is None or all(getattr(leaf.variable, "_born", None) is not None for leaf in leaves_behind(edge[0])):
+        return False, None
+    node = edge[0]
+    while node.__class__ is table["alias"].node:
+        node = node._edges[0][0]  # type: ignore[index]
+    return True, None if node.__class__ is AccumulateGrad else type(node).__name__
 
 
 def ones_like(x: Tensor) -> Tensor:

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .levels import BatchLevel, below
 from .operation import operations
 from .state import L
 from .tensor import Tensor, Wrapped
-from .transforms import Batched, BatchLevel, batched, below, top_level
+from .transforms import Batched, batched, top_level
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,11 +1,257 @@
-"""`node._raw_saved_self`: a saved tensor on which packing hooks can be set."""
+"""The tensors that nodes save: their versions, the hooks that pack them, and how they come back with their history."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .node import Node, Packed, edge_of, unpack
+from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
+from .state import L
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+INFERENCE = [0]
+"""The version counter of all tensors that were made in inference mode: nobody counts."""
+
+
+def inference_saved() -> RuntimeError:
+    return RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+        "`torch.no_grad()` instead of `torch.inference_mode()`."
+    )
+
+
+class SavedResult:
+    """An output saved by its own node: the array without the tensor, so that no cycle arises."""
+
+    __slots__ = ("_counter", "_raw")
+
+    def __init__(self, raw: Any, version: list[int]) -> None:
+        self._raw = raw
+        self._counter = version
+
+
+class SavedList:
+    """A saved list of tensors that have no gradient (indices), with the versions they had."""
+
+    __slots__ = ("_items", "_versions")
+
+    def __init__(self, items: Any) -> None:
+        self._items = list(items)
+        if any(t is not None and t._counter is INFERENCE for t in self._items):
+            raise inference_saved()
+        self._versions = [0 if t is None or t._counter is None else t._counter[0] for t in self._items]
+
+    def tensors(self) -> list[Any]:
+        """The tensors; PyTorch's error if one was changed in place since."""
+        for t, expected in zip(self._items, self._versions, strict=True):
+            if t is not None and t._counter is not None and t._counter[0] != expected:
+                raise version_error(t._raw, "", t._counter[0], expected)
+        return [t.tensor() if t.__class__ is Packed else t for t in self._items]
+
+    def raws(self) -> list[Any]:
+        """Their arrays, checked likewise."""
+        return [None if t is None else t._raw for t in self.tensors()]
+
+
+class Packed:
+    """A saved tensor that `saved_tensors_hooks` took over."""
+
+    __slots__ = ("_counter", "edge", "hooked", "packed", "unpack")
+
+    def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any, hooked: bool = True) -> None:
+        self.hooked = hooked
+        self.packed = packed
+        self.unpack = unpack
+        self.edge = edge
+        self._counter = None
+
+    def tensor(self) -> Tensor:
+        found = self.unpack(self.packed)
+        if not hasattr(found, "_raw"):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}")
+        return found
+
+    @property
+    def _raw(self) -> Any:
+        return self.tensor()._raw
+
+
+def freed() -> RuntimeError:
+    return RuntimeError(FREED)
+
+
+def check_version(node: Node, index: int) -> None:
+    """Raise PyTorch's error if the tensor saved at `index` was changed in place since."""
+    item = node._saved[index]
+    if item._counter is None:
+        return
+    versions = node._extra.versions if node._extra is not None else None
+    expected = versions.get(index, 0) if versions else 0
+    now = item._counter[0]
+    if now == expected:
+        return
+    raise version_error(item._raw, _origin(node, index), now, expected)
+
+
+def check_versions(node: Node, opens: bool = False) -> None:
+    """`check_version` for everything that the node saved: PyTorch opens also what the wanted gradients do not need.
+
+    `opens`: the node will not run, so what hooks took over is unpacked here.
+    """
+    for index, item in enumerate(node._saved or ()):
+        if isinstance(item, SavedList):
+            item.tensors()
+        elif opens and item.__class__ is Packed:
+            item.tensor()
+        elif getattr(item, "_counter", None) is not None:
+            check_version(node, index)
+
+
+def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
+    """PyTorch's sentence for a saved tensor that was changed in place."""
+    from .dtypes import FROM_NUMPY, type_name
+
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+        "changed in there or anywhere later. Good luck!"
+        if L.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    what = f"{type_name(FROM_NUMPY[raw.dtype])} [{', '.join(map(str, raw.shape))}]]{origin}"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{what} is at version {now}; expected version {expected} instead. Hint: {hint}"
+    )
+
+
+def _origin(node: Node, index: int) -> str:
+    """`, which is output 0 of Mul,` for a tensor that an operation made."""
+    item = node._saved[index]
+    if isinstance(item, SavedResult):
+        number = node._item_results[index]
+        edge: Any = (node, number) if number in node._differentiable else None
+    else:
+        edge = None if marks_leaf(item._edge) else edge_of(item)
+    return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
+
+
+def short_name(node: Node) -> str:
+    """`MulBackward0` -> `Mul`, as PyTorch's errors say it."""
+    name = node._name()
+    head, _, tail = name.rpartition("Backward")
+    return head if head and (not tail or tail.isdigit()) else name
+
+
+def unpack(node: Node, index: int) -> Any:
+    """The saved tensor at `index` with its history, as a tensor of the graph."""
+    from .tensor import make
+
+    if node._saved is None:
+        raise freed()
+    item = node._saved[index]
+    if item is None:
+        return None
+    if item.__class__ is Packed:
+        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
+    check_version(node, index)
+    if item.__class__ is SavedResult:
+        number = node._item_results[index]
+        tensor = make(item._raw, (node, number) if number in node._differentiable else None)
+        tensor._counter = item._counter
+        return tensor
+    position = node._item_edges[index]
+    if position is None or marks_leaf(item._edge):
+        return item
+    edge = node._edges[position]
+    return item if edge_of(item) == edge else _with_history(item, edge)
+
+
+OWN = "own"
+"""The history of a packed result: the node that packed it."""
+
+
+def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
+    """The same memory under the history that it had when it was saved."""
+    from .tensor import make
+
+    if edge is not None and edge_of(tensor) == edge:
+        return tensor
+    if edge is not None and edge[0].__class__ is AccumulateGrad:
+        alias = make(tensor._raw, LEAF)
+        alias.meta().accumulator = weakref.ref(edge[0])
+    else:
+        alias = make(tensor._raw, edge)
+    alias._counter = tensor._counter
+    return alias
+
+
+def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
+    """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
+    for item in items:
+        if getattr(item, "_counter", None) is INFERENCE:
+            raise inference_saved()
+    if L.saved_hooks:
+        for index in _packing_order(node, len(items)):
+            items[index] = _pack(node, items[index], index)
+        return tuple(items)
+    versions = {
+        i: item._counter[0]
+        for i, item in enumerate(items)
+        if getattr(item, "_counter", None) is not None and item._counter[0]
+    }
+    if versions:
+        extra_of(node).versions = versions
+    return tuple(items)
+
+
+def _packing_order(node: Node, count: int) -> list[int]:
+    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved them."""
+    names, results = node._item_names, node._item_results
+    if len(names) != count:
+        return list(range(count))
+    return sorted(range(count), key=lambda i: (results[i] is not None, names[i]))
+
+
+def _pack(node: Node, item: Any, index: int) -> Any:
+    from .general import is_wrapped_number
+    from .tensor import Tensor, make
+
+    if isinstance(item, SavedList):
+        item._items = [_pack(node, t, index) for t in item._items]
+        return item
+    if isinstance(item, SavedResult):
+        given, edge = make(item._raw, (node, node._item_results[index])), OWN
+    elif isinstance(item, Tensor) and not is_wrapped_number(item):
+        given, edge = item, edge_of(item)
+    else:
+        return item
+    pack, unpack_hook = L.saved_hooks[-1]
+    hooks, mode = L.saved_hooks, L.grad
+    L.saved_hooks, L.grad = (), False
+    version = given._version
+    try:
+        packed = pack(given)
+    finally:
+        L.saved_hooks, L.grad = hooks, mode
+    if given._version != version:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "
+            "by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
+            "in-place operations on the input to a pack hook."
+        )
+    return Packed(packed, unpack_hook, edge)
 
 
 class SavedTensor:

@@ -10,8 +10,9 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .device import CPU, META
 from .named import Named
-from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
+from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
+from .saved import INFERENCE
 from .size import Size
 from .state import L
 
@@ -39,7 +40,7 @@ class Tensor(metaclass=Named):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_counter", "_edge", "_meta", "_raw")
+    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_raw")
 
     _raw: Any
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
@@ -48,6 +49,8 @@ class Tensor(metaclass=Named):
     _counter: list[int] | None
     """Counts in-place changes; shared with views; None while nobody counts."""
     _meta: TensorMeta | None
+    _born: Any
+    """The innermost transform that ran when the tensor was made; unset if none did (see levels.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from .._ops.creation import legacy_constructor
@@ -136,6 +139,10 @@ class Tensor(metaclass=Named):
         """Ask for (or stop asking for) the gradient of this leaf."""
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if L.levels and requires_grad:
+            from .levels import refuse_call
+
+            refuse_call("requires_grad_")
         if not requires_grad or self.is_leaf:
             self.requires_grad = requires_grad
         return self
@@ -210,6 +217,10 @@ class Tensor(metaclass=Named):
 
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
+        if L.levels:
+            from .levels import refuse_captured
+
+            refuse_captured(self, "detach_")
         if self._edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -278,6 +289,10 @@ class Tensor(metaclass=Named):
         """Keep the gradient of this non-leaf tensor in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if L.levels:
+            from .levels import refuse_call
+
+            refuse_call("retain_grad")
         if self.is_leaf or self.retains_grad:
             return
         self.meta().retains = True
@@ -305,10 +320,6 @@ class Wrapped(Tensor):
         """`detach()` of it (`.data` if not `counts`)."""
         raise NotImplementedError
 
-    def _text(self) -> str:
-        """What `repr` shows."""
-        raise NotImplementedError
-
 
 def may_follow(x: Tensor) -> bool:
     """Whether someone may want derivatives by `x`, backward or forward."""
@@ -317,7 +328,8 @@ def may_follow(x: Tensor) -> bool:
 _NO_LEAF = "you can only change requires_grad flags of leaf variables."
 _DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 
-new = object.__new__
+new: Callable[[type[Tensor]], Any] = object.__new__
+"""What `make` allocates tensors with; another while transforms run (see levels.py)."""
 
 
 def make(raw: Any, edge: Any = None) -> Tensor:

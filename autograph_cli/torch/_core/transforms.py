@@ -7,173 +7,21 @@ Reverse mode needs no wrapper: see reverse.py.
 
 from __future__ import annotations
 
-import contextlib
-import textwrap
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import general
 from .kinds import RANDOM
+from .levels import BatchLevel, Level, belongs_here, below, new, refuse_call, refuse_captured
 from .node import View
 from .placement import kernels
 from .stand_in import NO_MEMORY, StandIn
-from .state import L, S
-from .tensor import Tensor, Wrapped, make, new
+from .state import L
+from .tensor import Tensor, Wrapped, make
 from .views import share
 
 if TYPE_CHECKING:
     from .operation import Operation
-    from .reverse import GradCall
-
-
-class Level:
-    """One running transform; `depth` counts from 1, the outermost."""
-
-    __slots__ = ("alive", "depth")
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.alive = False
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        """The result of `op`, of whose arguments some are wrapped at this level and none at a higher one."""
-        raise NotImplementedError
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        """Put the result of `op` into its first argument."""
-        raise NotImplementedError
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        """The gradients that `autograd.grad` is asked for, of tensors of which some are wrapped at this level."""
-        raise NotImplementedError
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        """What `cls.apply(*args)` gives, for a custom Function."""
-        raise NotImplementedError
-
-    def refuse_out(self, name: str) -> Exception:
-        """The error of `out=` with a tensor of this level."""
-        return RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
-        )
-
-
-class DualLevel(Level):
-    """Forward mode: tensors are pairs of a primal and a tangent."""
-
-    __slots__ = ("by_hand", "promoted")
-
-    def __init__(self, by_hand: bool = False) -> None:
-        super().__init__()
-        self.by_hand = by_hand
-        """Entered by `forward_ad.dual_level`, not by a transform of a function."""
-        self.promoted: list[Dual] = []
-        """Plain tensors that became duals, by an in-place change."""
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import forward
-
-        return forward.run_inplace(self, op, args)
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
-
-        return reverse.of_duals(self, call)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run_function(self, cls, args)
-
-    def refuse_out(self, name: str) -> Exception:
-        return NotImplementedError(
-            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
-        )
-
-
-class BatchLevel(Level):
-    """Batching: a tensor's value has one dimension more, of `size` elements, than it shows."""
-
-    __slots__ = ("randomness", "size")
-
-    def __init__(self, size: int, randomness: str = "error") -> None:
-        super().__init__()
-        self.size = size
-        self.randomness = randomness
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import batching
-
-        return batching.batch(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import batching
-
-        return batching.batch_inplace(self, op, args)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from ..autograd import batched_function
-
-        return batched_function.apply(self, cls, args)
-
-    def refuse_out(self, name: str) -> Exception:
-        return RuntimeError(
-            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
-        )
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
-
-        return reverse.of_batches(self, call)
-
-
-_counting = threading.Lock()
-
-
-def start(level: Level) -> None:
-    """Make `level` the innermost transform."""
-    level.depth, level.alive = len(L.levels) + 1, True
-    with _counting:
-        S.special += 1
-    L.levels = (*L.levels, level)
-
-
-def stop(level: Level) -> None:
-    """End the innermost transform."""
-    L.levels = L.levels[: level.depth - 1]
-    level.alive = False
-    with _counting:
-        S.special -= 1
-    for tensor in getattr(level, "promoted", ()):
-        tensor.demote()
-
-
-@contextlib.contextmanager
-def running(level: Level) -> Iterator[Any]:
-    """Within the block, `level` is the innermost transform."""
-    start(level)
-    try:
-        yield level
-    finally:
-        stop(level)
-
-
-@contextlib.contextmanager
-def below(level: Level) -> Iterator[None]:
-    """Within the block, only transforms outside `level` are running."""
-    outer = L.levels
-    L.levels = outer[: level.depth - 1]
-    try:
-        yield
-    finally:
-        L.levels = outer
 
 
 # ---------------------------------------------------------------- wrapped tensors
@@ -215,15 +63,6 @@ class Dual(Wrapped):
 
     def _shared(self, counts: bool) -> Tensor:
         return share(self._primal, counts)
-
-    def _text(self) -> str:
-        if not self._level.alive:
-            return repr(self._primal)
-        if not self._level.by_hand or isinstance(self._primal, Wrapped):
-            return nested_text("GradTrackingTensor", f"lvl={self._level.depth}", self._primal)
-        from .._ops.protocols import text
-
-        return text(self._primal, tangent=f"{self._tangent}")
 
     def demote(self) -> None:
         """Be a plain tensor again."""
@@ -271,17 +110,18 @@ class Batched(Wrapped):
         return batched(self._level, share(self._value, counts), self._bdim)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        raise RuntimeError(
-            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
-            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
-            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-            "transformed instead."
-        )
+        refuse_call("requires_grad_")
+        raise RuntimeError("requires_grad_() of a tensor whose vmap is over")
 
     def register_hook(self, hook: Any) -> Any:
+        if self._level is L.levels[-1]:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
 
     def retain_grad(self) -> None:
+        if self._level is L.levels[-1]:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
 
     @property
@@ -291,18 +131,9 @@ class Batched(Wrapped):
     def numpy(self, **_: Any) -> Any:
         raise RuntimeError(NO_MEMORY)
 
-    def __repr__(self, **_: Any) -> str:
-        value = textwrap.indent(repr(self._value), "    ")
-        return f"BatchedTensor(lvl={self._level.depth}, bdim={self._bdim}, value=\n{value}\n)"
 
-
-    def _text(self) -> str:
-        return nested_text("BatchedTensor", f"lvl={self._level.depth}, bdim={self._bdim}", self._value)
-
-
-def nested_text(name: str, what: str, value: Tensor) -> str:
-    """A wrapper as PyTorch prints it: what it wraps, indented."""
-    return f"{name}({what}, value=\n{textwrap.indent(repr(value), '    ')}\n)"
+Dual.__name__ = Dual.__qualname__ = Batched.__name__ = Batched.__qualname__ = "Tensor"
+"""As in PyTorch, they are shown as what they stand for."""
 
 
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
@@ -356,16 +187,24 @@ def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
 
         found = randomness.run(op, args)
         if found is not NotImplemented:
-            return found
+            return belongs_here(found)
     level = top_level(args)
     if level is None:
         return NotImplemented
     with below(level):
-        return level.run(op, args)
+        found = level.run(op, args)
+    return found if op.view else belongs_here(found)
+
+
+def inplace_name(op: Operation) -> str:
+    """How PyTorch names the in-place form of an operation: `add_.Tensor`."""
+    overload = op.schema.overload or ("Tensor" if op.promotes and len(op.tensors) > 1 else "")
+    return f"{op.name.rstrip('_')}_.{overload}".rstrip(".")
 
 
 def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` into its first argument, likewise."""
+    refuse_captured(args[0], inplace_name(op))
     if op.identifier in RANDOM:
         from . import randomness
 

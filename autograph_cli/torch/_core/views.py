@@ -10,7 +10,8 @@ import numpy as np
 from .._kernels.meta import Meta
 from . import dtypes
 from .memory import address, window
-from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
+from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
+from .saved import INFERENCE, Packed, freed, short_name
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, Wrapped, make
 
@@ -54,12 +55,15 @@ MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", 
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
     if isinstance(tensor, Wrapped):
-        return tensor._shared(counts)
-    alias = make(materialize(tensor))
-    if counts:
-        alias._counter = counter(tensor)
-    if tensor.is_inference():
-        alias._counter = INFERENCE
+        alias = tensor._shared(counts)
+    else:
+        alias = make(materialize(tensor))
+        if counts:
+            alias._counter = counter(tensor)
+        if tensor.is_inference():
+            alias._counter = INFERENCE
+    if L.levels:
+        alias._born = getattr(tensor, "_born", None)
     return alias
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batching import value_of
+from .levels import BatchLevel, running
 from .tensor import Tensor
-from .transforms import Batched, BatchLevel, batched, running
+from .transforms import Batched, batched
 
 Dims = Any
 """A dimension (or None) for each tensor: a number, or a tree like that of the tensors or a beginning of it."""

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims
+from .._core.levels import refuse_captured
 from .._core.node import View
 from .._core.operation import Operation, operation, operations
 from .._core.placement import kernel_of
 from .._core.registry import composite
+from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace, counter
@@ -246,6 +248,8 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
         made = run(tensor, *arguments)
         tensor._primal, tensor._tangent = made._primal, made._tangent
         return tensor
+    if L.levels:
+        refuse_captured(tensor, choose()[0].op.name)
     check_inplace(tensor)
     run, *arguments = choose()
     made = run(tensor, *arguments)

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, formatting
+from .._core import dtypes
 from .._core.device import device
+from .._core.levels import is_followed
 from .._core.memory import address, owner, window
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.state import S
+from .._core.state import L
 from .._core.tensor import Tensor, Wrapped
-from .._core.transforms import Dual, core
+from .._core.transforms import Batched, Dual
 from .._core.views import materialize, strides_of
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
-from .sparse import sparse_text
 
 # ---------------------------------------------------------------- numbers
 
@@ -107,62 +107,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 methods["__len__"], methods["__iter__"], methods["__contains__"] = _len, _iter, _contains
 
-# ---------------------------------------------------------------- text
-
-_printing = {"options": formatting.PROFILES["default"]}
-
-
-@composite(method=False)
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None,
-                     sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Say how tensors print: digits, when to leave out elements, how many to keep, columns, scientific notation."""
-    _printing["options"] = formatting.print_options(
-        _printing["options"], precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
-        profile=profile, sci_mode=sci_mode,
-    )  # fmt: skip
-
-
-def text(tensor: Tensor, prefix: str | None = None, tangent: str | None = None) -> str:
-    """`repr` of a tensor; `prefix` stands before its elements (the class by default)."""
-    if isinstance(tensor, Wrapped):
-        return tensor._text()
-    if prefix is None:
-        prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
-    if tensor.is_sparse:
-        return sparse_text(tensor)
-    node = tensor.grad_fn
-    if tensor.is_meta:
-        return formatting.meta_str(
-            tensor._raw.shape, tensor.dtype.name, default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
-            requires_grad=tensor.requires_grad, grad_fn_name=None if node is None else type(node).__name__, prefix=prefix,
-        )  # fmt: skip
-    return formatting.tensor_str(
-        tensor._raw,
-        tensor.dtype.name,
-        default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
-        requires_grad=tensor.requires_grad,
-        grad_fn_name=None if node is None else type(node).__name__,
-        tangent=tangent,
-        options=_printing["options"],
-        prefix=prefix,
-    )
-
-
-def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
-    return text(self)
-
-
-def _format(self: Tensor, spec: str) -> str:
-    if isinstance(self, Dual):
-        self = core(self)
-    if not self._raw.ndim and type(self) is Tensor and not self.is_meta:
-        return formatting.format_scalar(self._raw, spec)
-    return object.__format__(self, spec)
-
-
-methods["__repr__"], methods["__format__"] = _repr, _format
-methods["__str__"] = lambda self: repr(self)
+# ---------------------------------------------------------------- types
 
 
 @composite(method=False)
@@ -205,10 +150,11 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    if isinstance(self, Dual):
+    if isinstance(self, Dual) and self._level.by_hand:
         return copy.deepcopy(self._primal, memo)
-    if isinstance(self, Wrapped):
-        return self._lower(lambda lower: copy.deepcopy(lower, memo))
+    if (L.levels and is_followed(self)) or isinstance(self, Wrapped):
+        kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(type(self), _deep(self._raw, memo))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None
@@ -248,6 +194,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
     if self._raw.dtype == dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
+    if L.levels and is_followed(self):
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     return materialize(self).view()
 
 

@@ -14,13 +14,14 @@ from .._core import device as devices
 from .._core import dims, dtypes, general, randomness
 from .._core import generator as samplers
 from .._core.batching import expanded, value_of
+from .._core.levels import below
 from .._core.named import Named
 from .._core.operation import operation, operations
 from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
-from .._core.transforms import batched, below
+from .._core.transforms import batched
 from .._core.views import run_inplace
 from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed

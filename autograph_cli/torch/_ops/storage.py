@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.levels import refuse_captured
 from .._core.memory import address, dense_strides, offset_in, owner, resized, window
 from .._core.node import View, edge_of, like_of
 from .._core.operation import operation
@@ -78,6 +79,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if isinstance(source, Tensor) and source._raw.dtype != self._raw.dtype:
         kinds = [dtypes.c_name(x._raw.dtype) for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
+    if L.levels:
+        refuse_captured(self, "set_")
     check_inplace(self, source)
     if isinstance(self._edge, View) and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad)):
         raise NotImplementedError("set_ on a view that requires grad is not available in autograph's engine yet")
@@ -103,6 +106,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
     RuntimeError where a gradient is required.
     """
+    if L.levels:
+        refuse_captured(self, "resize_")
     if self.requires_grad and not L.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = dims.sizes(size)

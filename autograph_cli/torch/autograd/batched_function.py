@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
+from .._core.levels import BatchLevel, running
 from .._core.tensor import Tensor
-from .._core.transforms import BatchLevel, batched, running
+from .._core.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .function import Function, FunctionCtx
 
@@ -19,6 +20,19 @@ class VmapInfo(NamedTuple):
 
     batch_size: int
     randomness: str
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+        f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
+    )
 
 
 def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
@@ -35,10 +49,7 @@ def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
             f"set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_NOTES}"
         )
     if not own and not cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
-        )
+        raise without_rule(cls)
     values, marks = zip(*(value_of(level, x) for x in args), strict=True)
     return (_by_rule if own else _by_generated)(level, cls, values, marks)
 

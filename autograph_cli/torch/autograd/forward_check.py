@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.forward import joined, paired
+from .._core.levels import DualLevel, running
 from .._core.reverse import split
 from .._core.tensor import Tensor, make
-from .._core.transforms import DualLevel, dual, running
+from .._core.transforms import dual
 from .._core.vmap import vmap
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def tangent(x: Tensor, index: Any, move: Any) -> Tensor:
 
 def push(check: _Check, j: int, t: Tensor) -> tuple[Tensor, ...]:
     """The tangents of all outputs along a tangent of one input."""
-    with running(DualLevel()) as level:
+    with running(DualLevel(by_hand=True)) as level:
         chosen = check.wanted[j]
         outputs = floating(check.func(*(dual(level, *paired(x, t)) if x is chosen else x for x in check.inputs)))
         pairs = [split(level, y) for y in joined(level, outputs)]

@@ -1,46 +1,22 @@
-"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node "
-"itself."""
+"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node itself."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.general import annotate
-from .._core.node import (
-    LEAF,
-    Edge,
-    Node,
-    NodeType,
-    SavedResult,
-    View,
-    edge_of,
-    freed,
-    like_of,
-    save,
-    unpack,
-)
+from .._core.levels import BatchLevel, belongs_here, below, in_function
+from .._core.node import Node, NodeType, edge_of
 from .._core.placement import filled
-from .._core.saved import SavedTensor
-from .._core.state import L, S, next_sequence_nr
+from .._core.saved import SavedTensor, freed, unpack
+from .._core.state import L, next_sequence_nr
 from .._core.tensor import Tensor, make
-from .._core.transforms import below, top_level
-from .._core.views import (
-    CUSTOM,
-    MULTIPLE,
-    NO_GRAD,
-    bump,
-    check_inplace,
-    counter,
-    make_view,
-    materialize,
-    move_retained,
-    rebase,
-)
+from .._core.transforms import top_level
+from .function_once import once_differentiable as once_differentiable
+from .function_outputs import among, finish, tensors_of
 
 
 class FunctionCtx:
@@ -113,7 +89,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return tuple(SavedTensor(self, i) for i in range(len(self._saved)))
 
     def _has_gradient(self, i: int, output: Tensor) -> bool:
-        return not _among(output, self._constant) and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
+        return not among(output, self._constant) and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` on the gradients of the outputs."""
@@ -248,11 +224,29 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
         args = _positional(cls.forward, args, kwargs, cls._is_apart())
-        level = top_level(args) if L.levels else None
+        if not L.levels:
+            return cls._applied(args)[1]
+        if in_function() and not cls._is_apart():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                "override the setup_context staticmethod. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        level = top_level(args)
         if level is None:
+            cls._check_batched()
             return cls._applied(args)[1]
         with below(level):
-            return level.function(cls, args)
+            found = level.function(cls, args)
+        return belongs_here(found)
+
+    @classmethod
+    def _check_batched(cls) -> None:
+        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
+        from .batched_function import has_rule, without_rule
+
+        if any(isinstance(level, BatchLevel) for level in L.levels) and not has_rule(cls):
+            raise without_rule(cls)
 
     @classmethod
     def _is_apart(cls) -> bool:
@@ -288,17 +282,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             L.grad = mode
         _check_ctx(node)
         node._edges, node._seq = edges, number
-        return node, _finish(node, args, result, record)
+        return node, finish(node, args, result, record)
 
     @classmethod
     def _applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
-        if not cls._is_apart():
-            raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                "override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
-            )
         result = cls.apply(*args)
         node = cls._context(args)
         mode, L.grad = L.grad, False
@@ -306,7 +294,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             cls.setup_context(node, args, result)
         finally:
             L.grad = mode
-        node._constant = _tensors(node.non_differentiable, "")
+        node._constant = tensors_of(node.non_differentiable, "")
         return node, result
 
     @staticmethod
@@ -378,198 +366,3 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
-
-
-# ---------------------------------------------------------------- after forward
-
-
-def _finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: bool) -> Any:
-    """Make `node` the history of the outputs and keep what it saves."""
-    outputs = list(result) if isinstance(result, tuple) else [result]
-    dirty = _tensors(node.dirty_tensors, "mark_dirty can only accept variables, but argument {i} is of type {kind}")
-    constant = _tensors(
-        node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
-    )
-    for x in dirty:
-        bump(x)
-    _check_dirty(args, outputs, dirty, record)
-    node._extra = None
-    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
-    node._differentiable = frozenset(
-        i
-        for i, x in enumerate(outputs)
-        if record
-        and isinstance(x, Tensor)
-        and not _among(x, constant)
-        and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
-    )
-    if record:
-        annotate(node)
-    for i, x in enumerate(outputs):
-        if isinstance(x, Tensor):
-            outputs[i] = _attach(node, i, x, args, dirty)
-    _save(node, args, outputs, record)
-    node._constant = constant
-    node.to_save = node.dirty_tensors = node.non_differentiable = None
-    if record and S.observer is not None:
-        S.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
-    if record and dirty and outputs[0]._edge.__class__ is View and _among(outputs[0], dirty):
-        rebase(outputs[0], node)
-    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
-
-
-def _tensors(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
-    for i, x in enumerate(given or ()):
-        if x is not None and not isinstance(x, Tensor):
-            raise error(message.format(i=i, kind=type(x).__name__))
-    return given or ()
-
-
-def _among(x: Any, tensors: tuple[Any, ...]) -> bool:
-    return any(x is t for t in tensors)
-
-
-def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ...], record: bool) -> None:
-    if any(not _among(x, tuple(outputs)) for x in dirty):
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            "modified inplace must all be outputs of the Function."
-        )
-    for x in dirty:
-        if not _among(x, args):
-            warnings.warn(
-                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                "should be passed to ctx.mark_dirty().",
-                UserWarning,
-                stacklevel=4,
-            )
-        if record and x.requires_grad and x.is_leaf:
-            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
-            raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine."
-            )
-        if record and x._edge.__class__ is View:
-            check_inplace(x)
-
-
-def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
-    """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
-    edge: Edge | None = (node, number) if number in node._differentiable else None
-    if edge is None:
-        return x if _among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
-    if _among(x, dirty):
-        if x._meta is not None:
-            x._meta.grad = None
-        if x._edge.__class__ is not View:
-            before, x._edge = x._edge, edge
-            move_retained(x, before)
-        return x
-    creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
-    if _among(x, args):
-        alias = make(materialize(x))
-        make_view(alias, x, edge)
-        if alias._edge.__class__ is View:
-            alias._edge.creation = creation
-        return alias
-    if not node._edges:
-        return x
-    view = x._edge
-    x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
-    return x
-
-
-def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
-    """An output without a gradient: an input that asks for one is left as it is."""
-    given = _among(x, args)
-    if not x.requires_grad:
-        if not given or recorded:
-            return x
-        alias: Tensor = x.view_as(x)
-        if alias._edge.__class__ is View:
-            alias._edge.creation = alias._edge.creation or NO_GRAD
-        return alias
-    if given:
-        return x.detach()
-    if x._edge.__class__ is not View:
-        x._edge = None
-    return x
-
-
-def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], record: bool) -> None:
-    """Keep what `save_for_backward` was given: outputs without their tensors, inputs with their edges."""
-    wanted = _tensors(
-        node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
-    )
-    inputs = [x for x in args if isinstance(x, Tensor)]
-    items: list[Any] = []
-    results: list[int | None] = []
-    places: list[int | None] = []
-    for x in wanted if record else ():
-        number = next((i for i, y in enumerate(outputs) if y is x and i in node._differentiable), None)
-        place = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
-        items.append(x if number is None else SavedResult(x._raw, counter(x)))
-        results.append(number)
-        places.append(place)
-    node._item_results, node._item_edges = tuple(results), tuple(places)
-    node._saved = save(node, items)
-
-
-# ---------------------------------------------------------------- once_differentiable
-
-
-class Error(Node):
-    """Raises when backward reaches it: there is no derivative here."""
-
-    __slots__ = ("message",)
-    _multiple = True
-
-    def _name(self) -> str:
-        return "torch::autograd::Error"
-
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        raise RuntimeError(self.message)
-
-    _run_recorded = _run_raw
-
-
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a `backward` that is not differentiable itself: a second derivative raises RuntimeError.
-
-    >>> from autograph_cli.torch.autograd.function import once_differentiable
-    >>> @staticmethod
-    ... @once_differentiable
-    ... def backward(ctx, grad):
-    ...     return grad * 2
-    """
-
-    @functools.wraps(backward)
-    def run(ctx: Any, *grads: Any) -> Any:
-        mode, L.grad = L.grad, False
-        try:
-            result = backward(ctx, *grads)
-        finally:
-            L.grad = mode
-        if not mode or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
-            return result
-        message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        stopped = _stop(message, result if isinstance(result, tuple) else (result,))
-        return stopped if isinstance(result, tuple) else stopped[0]
-
-    return run
-
-
-def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors behind one `Error` node, which hangs on leaves of its own."""
-    leaves = [None if t is None else make(t._raw, LEAF) for t in tensors]
-    node: Error = object.__new__(Error)
-    node.message = message
-    node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
-    node._saved, node._extra, node._seq = (), None, next_sequence_nr()
-    node._like = [None if t is None else like_of(t._raw) for t in tensors]
-    annotate(node)
-    outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
-    if S.observer is not None:
-        S.observer.created(node, tuple(leaves), tuple(t for t in outputs if t is not None))
-    return outputs

@@ -9,11 +9,12 @@ import numpy as np
 
 from .._core.backward import grad
 from .._core.forward import joined, paired
+from .._core.levels import DualLevel, refuse_call, running
 from .._core.operation import operations
 from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
-from .._core.transforms import DualLevel, dual, running
+from .._core.transforms import dual
 from .._core.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
@@ -155,7 +156,7 @@ def _forward_jacobian(func: Function, inputs: Any) -> Any:
 
     def push(*basis: Tensor) -> Tensors:
         nonlocal tuple_out
-        with running(DualLevel()) as level:
+        with running(DualLevel(by_hand=True)) as level:
             duals = [dual(level, *paired(x, t)) for x, t in zip(given, basis, strict=True)]
             tuple_out, outputs = _tensors(func(*duals), "outputs of the user-provided function", "jacobian")
             tangents = [split(level, y)[1] for y in joined(level, outputs)]
@@ -263,6 +264,8 @@ class _Call:
     def __init__(
         self, func: Function, inputs: Any, name: str, create_graph: bool, strict: bool, fresh: bool = True
     ) -> None:
+        if fresh:
+            refuse_call("requires_grad_")
         self.tuple_in, given = _tensors(inputs, "inputs", name)
         self.inputs = tuple(_fresh(x, create_graph) for x in given) if fresh else given
         self.create_graph = create_graph

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .._core.backward import GradientEdge
 from .._core.node import Handle, Node, edge_of
+from .._core.roots import GradientEdge
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.views import bump, counter

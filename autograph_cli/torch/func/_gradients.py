@@ -5,13 +5,19 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .._core.levels import GradLevel, running
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import zeros_like
 from ..autograd.grad_mode import enable_grad
+from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, replaced, settled
+
+NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+)
 
 
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
@@ -48,7 +54,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with enable_grad():
+    with running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
         inputs = fresh_tree(chosen(argnums, args))
         output, aux = apart("grad_and_value(f)(*args)", func(*replaced(args, argnums, inputs), **kwargs), has_aux)
         if not isinstance(output, Tensor):
@@ -92,7 +98,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool) -> tuple[Any, Function, Any]:
     """`vjp` by the arguments `argnums`, or by all: the value, the function of cotangents, and the aux (or None)."""
-    with enable_grad():
+    with running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
         inputs = fresh_tree(args if argnums is None else chosen(argnums, args))
         given = inputs if argnums is None else replaced(args, argnums, inputs)
         outputs, aux = apart("vjp(f, *primals)", func(*given), has_aux)

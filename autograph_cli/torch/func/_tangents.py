@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.forward import joined, paired
+from .._core.levels import DualLevel, running
 from .._core.reverse import GradCall, fresh, own_leaves, settle
 from .._core.state import L
 from .._core.tensor import Tensor
-from .._core.transforms import Dual, DualLevel, dual, running, zeros_like
+from .._core.transforms import Dual, dual, zeros_like
 from ..autograd.grad_mode import enable_grad
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, replaced, settled

@@ -9,7 +9,7 @@ from .._core.named import Named
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
 from .._ops.legacy import instance
-from .._ops.protocols import text
+from .._ops.printing import text
 
 
 class _FlagMeta(Named):

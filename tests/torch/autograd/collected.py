@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograph_cli import torch
 from autograph_cli.torch._core import general
+from autograph_cli.torch._core.levels import DualLevel
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
@@ -64,7 +65,7 @@ def collect(codes):
     hooks = general.Transforms
     before = hooks.operation, hooks.inplace, L.levels, S.special
     try:
-        hooks.operation, hooks.inplace, L.levels, S.special = spy.operation, spy.operation, (None,), S.special + 1
+        hooks.operation, hooks.inplace, L.levels, S.special = spy.operation, spy.operation, (DualLevel(by_hand=True),), S.special + 1
         for code in codes:
             torch.manual_seed(0)
             with warnings.catch_warnings():

@@ -6,9 +6,10 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core import general
 from autograph_cli.torch._core.forward import laid_out
+from autograph_cli.torch._core.levels import DualLevel, running
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.transforms import Dual, DualLevel, dual, running
+from autograph_cli.torch._core.transforms import Dual, dual
 from tests.torch.autograd.collected import collected, copied, is_float
 
 CALLS = collected()

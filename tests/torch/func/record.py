@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 from tests.torch.func.cases import CASES
+from tests.torch.func.inside import everything
 
 EXPECTED = Path(__file__).with_name("expectations.json")
+INSIDE = Path(__file__).with_name("inside.json")
 
 
 def plain(x):
@@ -25,3 +27,4 @@ if __name__ == "__main__":
     import torch
 
     EXPECTED.write_text(json.dumps({name: plain(case(torch)) for name, case in CASES.items()}) + "\n")
+    INSIDE.write_text(json.dumps(everything(torch), indent=1) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ from ..._core.node import Handle
 from ..._core.state import S
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
-from . import _hooks, _loading
+from . import _hooks, _loading, _moving, _paths
 from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, as in PyTorch)
     everywhere,
     register,
@@ -25,6 +24,7 @@ from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, a
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._members import announced, check_name
 
 __all__ = ["Module"]
 
@@ -118,13 +118,13 @@ class Module:
             if "_modules" not in of:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            of["_modules"][name] = _announced(everywhere.module, self, name, value)
+            of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_modules", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            of["_modules"][name] = _announced(everywhere.module, self, name, value)
+            of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_buffers", ()) or isinstance(value, Buffer):
             self._set_buffer(name, value)
         else:
@@ -137,7 +137,7 @@ class Module:
                 "(torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if name in self._buffers:
-            self._buffers[name] = _announced(everywhere.buffer, self, name, value)
+            self._buffers[name] = announced(everywhere.buffer, self, name, value)
         else:
             self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
@@ -171,7 +171,7 @@ class Module:
         """Add a parameter, or None; KeyError, TypeError or ValueError for what is no name or no parameter."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name(name, "parameter", self._parameters)
+        check_name(self, name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -181,87 +181,48 @@ class Module:
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = _announced(everywhere.parameter, self, name, param)
+        self._parameters[name] = announced(everywhere.parameter, self, name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter; one that is not `persistent` stays out of `state_dict`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name(name, "buffer", self._buffers)
+        check_name(self, name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = _announced(everywhere.buffer, self, name, tensor)
+        self._buffers[name] = announced(everywhere.buffer, self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module under a name that need not be an identifier."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
-        self._check_name(name, "module", self._modules)
-        self._modules[name] = _announced(everywhere.module, self, name, module)
+        check_name(self, name, "module", self._modules)
+        self._modules[name] = announced(everywhere.module, self, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """`add_module`."""
         self.add_module(name, module)
 
-    def _check_name(self, name: Any, what: str, store: dict[str, Any]) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
-        if what == "module" and hasattr(self, name) and name not in store:
-            raise KeyError(f"attribute '{name}' already exists")
-        if "." in name:
-            shown = f'{what} name can\'t contain "."'
-            raise KeyError(f"{shown}, got: {name}" if what == "module" else shown)
-        if name == "":
-            raise KeyError(f'{what} name can\'t be empty string ""')
-        if hasattr(self, name) and name not in store:
-            raise KeyError(f"attribute '{name}' already exists")
-
     # -- what is inside, by path
 
     def get_submodule(self, target: str) -> Any:
         """The module at a dotted path; AttributeError where there is none."""
-        found: Any = self
-        for part in target.split(".") if target else ():
-            if not hasattr(found, part):
-                raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
-            found = getattr(found, part)
-            if not isinstance(found, Module):
-                raise AttributeError(f"`{part}` is not an nn.Module")
-        return found
+        return _paths.module_at(self, target, Module)
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
         """Put a module at a dotted path; `strict` asks that one is there already."""
-        if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise AttributeError(f"`{name}` is not an nn.Module")
-        setattr(parent, name, module)
+        _paths.put(self, target, module, strict, Module)
 
     def get_parameter(self, target: str) -> Any:
         """The parameter at a dotted path; AttributeError where there is none."""
-        return self._member(target, lambda module, name: isinstance(getattr(module, name), Parameter), "an nn.Parameter")
+        return _paths.member_at(self, target, lambda owner, name: isinstance(getattr(owner, name), Parameter), "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path; AttributeError where there is none."""
-        return self._member(target, lambda module, name: name in module._buffers, "a buffer")
-
-    def _member(self, target: str, fits: Callable[[Any, str], bool], what: str) -> Any:
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        if not fits(module, name):
-            raise AttributeError(f"`{name}` is not {what}")
-        return getattr(module, name)
+        return _paths.member_at(self, target, lambda owner, name: name in owner._buffers, "a buffer")
 
     # -- what is inside, one after the other
 
@@ -383,30 +344,7 @@ class Module:
 
         Only floating point and complex ones are cast; TypeError for an integer dtype.
         """
-        named = {k: v for k, v in kwargs.items() if k in ("device", "dtype", "tensor")}
-        given = [*args, *named.values()]
-        dtype = next((x.dtype if isinstance(x, Tensor) else x for x in given if isinstance(x, (Tensor, torch.dtype))), None)
-        device = next((x for x in given if isinstance(x, (str, torch.device)) or (type(x) is int)), None)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-        if dtype is not None and dtype.is_complex:
-            warnings.warn(
-                "Complex modules are a new feature under active development whose design may change, and some modules might not "
-                "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
-                "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
-                "expected.",
-                stacklevel=2,
-            )
-
-        def convert(t: Any) -> Any:
-            if t.is_meta and device is not None and torch.device(device).type != "meta":
-                raise NotImplementedError(
-                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-                    "when moving module from meta to a different device."
-                )
-            return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
-
-        return self._apply(convert)
+        return self._apply(_moving.converter(args, kwargs))
 
     def type(self, dst_type: Any) -> Any:
         """Cast all parameters and buffers."""
@@ -550,26 +488,9 @@ _HOOKS = (
 )  # fmt: skip
 
 
-def _casts(name: str) -> Callable[[Any], Any]:
-    def run(self: Any) -> Any:
-        return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
-
-    run.__name__, run.__qualname__ = name, f"Module.{name}"
-    run.__doc__ = f"Cast all floating point parameters and buffers to {name}."
-    return run
-
-
 for _name in ("float", "double", "half", "bfloat16"):
-    setattr(Module, _name, _casts(_name))
+    setattr(Module, _name, _moving.cast(_name))
 
 
 def indented(text: str) -> str:
     return text.replace("\n", "\n  ")
-
-
-def _announced(hooks: dict[int, Callable[..., Any]], module: Any, name: str, value: Any) -> Any:
-    """What the registration hooks make of a new member."""
-    for hook in hooks.values():
-        changed = hook(module, name, value)
-        value = value if changed is None else changed
-    return value

@@ -1,0 +1,389 @@
+"""The backward pass: ready nodes in order of their sequence numbers, the highest first; leaves at once."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from . import hooking
+from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
+from .node import AccumulateGrad, Edge, Extra, Node, extra_of, marks_leaf
+from .operation import operations
+from .placement import kernels
+from .roots import root_edge
+from .saved import check_versions, freed
+from .state import BackwardCall, L, S
+from .tensor import Tensor, Wrapped, make
+
+_by_sequence = attrgetter("_seq")
+
+
+def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
+    """Run a backward call; the gradients captured for `call.inputs`, in order, if it is a `grad` call."""
+    observer = S.observer
+    if observer is not None:
+        observer.begins(call)
+    try:
+        edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
+        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+    finally:
+        if observer is not None:
+            observer.ends(call)
+
+
+class Pass:
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
+
+    def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
+        self.call = call
+        self.recorded = call.create_graph or wrapped
+        self.kernels: Any = None
+        self.captures: dict[Node, dict[int, list[int]]] = {}
+        """For `grad` calls: node -> output number -> places in the result."""
+        self.found: list[Any] = [None] * len(call.inputs or ())
+        self.only: set[Node] | None = None
+        """For calls with `inputs`: the nodes that lead to one."""
+        self.pending: dict[Node, Any] = {}
+        self.leaves: dict[Node, int] = {}
+        """AccumulateGrad -> how many gradients it still waits for."""
+        self.given: list[Any] = []
+        """The gradients of the roots, which the caller still holds."""
+        self.root: Node | None = None
+        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not needed."""
+        self._reached: set[Any] | None = None
+
+    def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
+        if self.call.inputs is not None:
+            self._prepare_captures()
+        self.order = order = self._collect(edges)
+        self.root = edges[0][0] if len(edges) == 1 else None
+        if self.call.inputs is not None:
+            self._restrict(order)
+        self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
+        outer, mode, walk = L.current, L.grad, L.walk
+        L.grad, L.walk = self.call.create_graph, self
+        try:
+            self.given = [g._raw for g in grads]
+            for edge, given in zip(edges, grads, strict=True):
+                self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
+            self._walk(order)
+        finally:
+            L.current, L.grad, L.walk = outer, mode, walk
+        return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
+
+    def _prepare_captures(self) -> None:
+        for place, target in enumerate(self.call.inputs):
+            edge = root_edge(target)
+            if edge is None and isinstance(target, Tensor) and target.requires_grad:
+                continue  # a view without a history
+            if edge is None and self.call.kind == "backward":
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            if edge is None:
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+            if self.call.kind == "backward" and edge[0].__class__ is not AccumulateGrad:
+                target.retain_grad()
+            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
+
+    def _collect(self, edges: list[Edge]) -> list[Node]:
+        """Every node that can be reached, highest sequence number first; leaves are counted apart."""
+        pending, leaves = self.pending, self.leaves
+        order: list[Node] = []
+        stack: list[Node] = []
+        for node, _ in edges:
+            if node.__class__ is AccumulateGrad:
+                leaves[node] = leaves.get(node, 0) + 1
+            elif node not in pending:
+                pending[node] = None
+                stack.append(node)
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            for edge in node._edges:
+                if edge is not None:
+                    target = edge[0]
+                    if target.__class__ is AccumulateGrad:
+                        leaves[target] = leaves.get(target, 0) + 1
+                    elif target not in pending:
+                        pending[target] = None
+                        stack.append(target)
+        order.sort(key=_by_sequence, reverse=True)
+        return order
+
+    def _restrict(self, order: list[Node]) -> None:
+        """Find the nodes that lead to one of the inputs."""
+        only: set[Node] = set()
+        captures = self.captures
+        for node in reversed(order):
+            if node in captures or any(e is not None and (e[0] in only or e[0] in captures) for e in node._edges):
+                only.add(node)
+        self.only = only
+
+    def _walk(self, order: list[Node]) -> None:
+        pending, only, keep = self.pending, self.only, self.call.keeps_graph
+        captures, leaves, kernels = self.captures, self.leaves, self.kernels
+        ndarray = np.ndarray
+        plain = not (self.recorded or L.anomaly or L.autocast is not None)
+        ran, watch = None if S.observer is None else self.call.ran, self.call.watch
+        for node in order:
+            g = pending.pop(node)
+            if only is not None and (node in captures or node not in only):
+                if node is self.root and node not in captures and g is not None and node._extra is not None:
+                    self._before(node, node._extra, g, only_tensor_hooks=True)
+                leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
+                if node in captures:
+                    g = self._capture(node, g, leads_on)
+                if not leads_on:
+                    continue
+            if g is None and not node._takes_none:
+                self._run_undefined(node)
+                continue
+            if ran is not None:
+                ran.append(node)
+                L.current = node
+                if watch is not None:
+                    watch(node, g)
+            if plain and only is None and node._extra is None:
+                grads = node._run_raw(kernels, g)
+            else:
+                grads = self._run_node(node, g)
+            if not keep and node._frees:
+                node._saved = None
+            for edge, g in zip(node._edges, grads, strict=False):
+                if edge is None:
+                    continue
+                target = edge[0]
+                if g is None:
+                    if target.__class__ is AccumulateGrad:
+                        self._deliver(target, 0, None)
+                    continue
+                if plain:
+                    like = target._like
+                    if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
+                        try:
+                            g = fit(g, like[edge[1]] if target._multiple else like)
+                        except Misfit as misfit:
+                            raise invalid(node, grads, misfit) from None
+                if target._multiple:
+                    self._deliver(target, edge[1], g)
+                    continue
+                old = pending.get(target)
+                pending[target] = g if old is None else old + g
+                if target.__class__ is AccumulateGrad:
+                    leaves[target] -= 1
+                    if not leaves[target]:
+                        shared = g is grads[-1] and edge is not node._edges[-1]
+                        self._finish_leaf(target, pending.pop(target), shared)
+
+    def will_run(self, node: Node) -> bool:
+        """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
+        if self.only is None:
+            self._reached = self._reached or {*self.order, *self.leaves} - {self.root}
+            return node in self._reached
+        if node in self.captures and node.__class__ is AccumulateGrad and self.call.kind == "grad":
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                "currently not supported."
+            )
+        return node in self.only or node in self.captures
+
+    def _leads_on(self, node: Node) -> bool:
+        """Whether a node on the way must run although it is itself an input."""
+        assert self.only is not None
+        return node in self.only and any(e is not None and self._wants(e[0]) for e in node._edges)
+
+    def _wants(self, node: Node) -> bool:
+        """Whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
+        assert self.only is not None
+        return node in self.only or node in self.captures
+
+    def _run_undefined(self, node: Node) -> None:
+        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one less."""
+        extra = node._extra
+        if extra is not None and extra.runs_something:
+            self._before(node, extra, None)
+        if node._frees and node._saved is None:
+            raise freed()
+        check_versions(node, opens=True)
+        if extra is not None and extra.hooks:
+            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+        if not self.call.keeps_graph and node._frees:
+            node._saved = None
+        for edge in node._edges:
+            if edge is not None and edge[0].__class__ is AccumulateGrad:
+                self._deliver(edge[0], 0, None)
+
+    def _deliver(self, node: Node, number: int, g: Any) -> None:
+        """Add a gradient to what waits at `node`."""
+        if node.__class__ is AccumulateGrad:
+            self._deliver_leaf(node, g)
+            return
+        if not node._multiple:
+            old = self.pending[node]
+            self.pending[node] = g if old is None or g is None else old + g
+            return
+        waiting = self.pending[node]
+        if waiting is None:
+            waiting = self.pending[node] = [None] * len(node._like)
+        waiting[number] = g if waiting[number] is None else waiting[number] + g
+
+    def _deliver_leaf(self, leaf: Node, g: Any) -> None:
+        if g is not None:
+            old = self.pending.get(leaf)
+            self.pending[leaf] = g if old is None else old + g
+        self.leaves[leaf] -= 1
+        if self.leaves[leaf] == 0:
+            g = self.pending.pop(leaf, None)
+            if g is not None:
+                self._finish_leaf(leaf, g)
+            else:
+                self._finish_undefined(leaf)
+
+    def _finish_undefined(self, leaf: Any) -> None:
+        """No gradient came to a leaf: its hooks hear so."""
+        meta = leaf.variable._meta
+        if (self.only is not None and leaf not in self.captures) or meta is None:
+            return
+        if meta.hooks:
+            self._tensor_hooks(meta.hooks, None)
+        if self.only is None or self.call.kind == "backward":
+            hooking.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
+
+    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
+        """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
+        if self.only is not None and leaf not in self.captures:
+            if leaf is self.root and leaf.variable._meta.hooks:
+                self._tensor_hooks(leaf.variable._meta.hooks, g)
+            return
+        if S.observer is not None:
+            self.call.ran.append(leaf)
+            if self.call.watch is not None:
+                self.call.watch(leaf, g)
+        variable: Tensor = leaf.variable
+        meta = variable._meta
+        if meta is not None and meta.hooks:
+            g = self._tensor_hooks(meta.hooks, g)
+        if self.only is not None and self.call.kind == "grad":
+            for place in self.captures[leaf][0]:
+                self.found[place] = g
+            return
+        if not marks_leaf(variable._edge):
+            if variable.requires_grad:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            return
+        if not self.recorded:
+            g = self._fitting(leaf, g)
+        extra: Extra | None = leaf._extra
+        if extra is not None and extra.pre_hooks:
+            g = self._unwrap(hooking.pre_hooks(extra, [self._wrap(g)])[0])
+        if self.recorded:
+            accumulate_recorded(variable, g)
+        else:
+            accumulate(variable, g, shared or any(g is root for root in self.given))
+        if meta is not None and meta.post_hooks:
+            hooking.accumulated_hooks(meta.post_hooks, variable)
+        if extra is not None and extra.hooks:
+            hooking.post_hooks(extra, (), (self._wrap(g),))
+
+    @staticmethod
+    def _fitting(leaf: Node, g: Any) -> Any:
+        try:
+            return fit(g, leaf._like)
+        except Misfit as misfit:
+            got, wanted = map(list, misfit.args)
+            raise RuntimeError(f"invalid gradient at index 0 - got {got} but expected shape compatible with {wanted}") from None
+
+    # -- the careful way
+
+    def _run_node(self, node: Node, g: Any) -> Any:
+        """Run a node with hooks, anomaly checks, or recorded."""
+        L.current = node
+        extra = node._extra
+        if extra is not None and extra.runs_something:
+            g = self._before(node, extra, g)
+        # Under autocast formulas are operations too, which choose their dtypes.
+        by_operations = self.recorded or L.autocast is not None
+        run: Any = node._run_recorded if by_operations else node._run_raw
+        f = operations if by_operations else self.kernels
+        wrapped = by_operations and not self.recorded
+        if wrapped:
+            g = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
+        if self.only is not None and node._operation is not None:
+            check_versions(node)
+            # A gradient that leads to none of the inputs is not computed.
+            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
+        else:
+            grads = run(f, g)
+        if wrapped:
+            grads = [self._unwrap(x) for x in grads]
+            g = [self._unwrap(x) for x in g] if isinstance(g, list) else self._unwrap(g)
+        if L.anomaly and L.check_nan:
+            _check_nan(node, grads)
+        if extra is not None and extra.hooks:
+            grads = self._after(extra, grads, g)
+        fitting = fit_recorded if self.recorded else fit
+        try:
+            return [
+                None if g is None or e is None else fitting(g, like_at(e)) for e, g in zip(node._edges, grads, strict=False)
+            ]
+        except Misfit as misfit:
+            raise invalid(node, grads, misfit) from None
+
+    def _capture(self, node: Node, g: Any, leads_on: bool) -> Any:
+        """Keep the gradient of an input that is no leaf; as in PyTorch, before its hooks if the node runs as well."""
+        if not leads_on and g is not None and node._extra is not None and node._extra.runs_something:
+            g = self._before(node, node._extra, g, only_tensor_hooks=True)
+        if self.call.kind == "grad":
+            for number, places in self.captures[node].items():
+                value = g[number] if g is not None and node._multiple else g
+                for place in places:
+                    self.found[place] = value
+        return g
+
+    def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
+        grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
+        for number, hooks in sorted((extra.tensor_hooks or {}).items()):
+            grads[number] = self._tensor_hooks(hooks, grads[number])
+        for number, reference in (extra.retained or {}).items():
+            tensor = reference()
+            if tensor is not None and grads[number] is not None:
+                retain(tensor, self._wrap(grads[number]))
+        if extra.pre_hooks and not only_tensor_hooks:
+            grads = [self._unwrap(t) for t in hooking.pre_hooks(extra, [self._wrap(x) for x in grads])]
+        return grads if node._multiple else grads[0]
+
+    def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
+        outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
+        replaced = hooking.post_hooks(extra, [self._wrap(x) for x in grads], outputs)
+        return [self._unwrap(x) for x in replaced]
+
+    def _tensor_hooks(self, hooks: dict[int, Any], g: Any) -> Any:
+        return self._unwrap(hooking.tensor_hooks(hooks, self._wrap(g)))
+
+    def _wrap(self, g: Any) -> Any:
+        return g if g is None or self.recorded else make(g)
+
+    def _unwrap(self, g: Any) -> Any:
+        return g if g is None or self.recorded else g._raw
+
+
+def _check_nan(node: Node, grads: Any) -> None:
+    for i, g in enumerate(grads):
+        raw = g._raw if isinstance(g, Tensor) else g
+        if raw is not None and np.isnan(raw).any():
+            _print_anomaly(node)
+            raise RuntimeError(f"Function '{node._name()}' returned nan values in its {i}th output.")
+
+
+def _print_anomaly(node: Node) -> None:
+    import warnings
+
+    lines = node.metadata.get("traceback_")
+    text = (
+        f"Error detected in {node._name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
+        if lines
+        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+    )
+    warnings.warn(text, UserWarning, stacklevel=2)
+    extra_of(node)

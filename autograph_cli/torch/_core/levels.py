@@ -1,0 +1,255 @@
+"""Levels: the transforms that are running, and which tensors were made inside of which."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import tensor as tensors
+from .node import View
+from .state import L, S
+from .tensor import Tensor, Wrapped
+
+if TYPE_CHECKING:
+    from .operation import Operation
+    from .reverse import GradCall
+    from .transforms import Dual
+
+
+class Level:
+    """One running transform; `depth` counts from 1, the outermost."""
+
+    __slots__ = ("alive", "depth", "outer")
+
+    follows_all = False
+    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of functions."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.alive = False
+        self.outer: Level | None = None
+        """The transform around this one."""
+
+    def made(self, x: Tensor) -> bool:
+        """Whether `x`, or what it is a view of, was made while this transform ran."""
+        edge = x._edge
+        level: Level | None = getattr(edge.base if edge.__class__ is View else x, "_born", None)
+        while level is not None and level is not self:
+            level = level.outer
+        return level is self
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        """The result of `op`, of whose arguments some are wrapped at this level and none at a higher one."""
+        raise NotImplementedError
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        """Put the result of `op` into its first argument."""
+        raise NotImplementedError
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        """The gradients that `autograd.grad` is asked for, of tensors of which some are wrapped at this level."""
+        raise NotImplementedError
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        """What `cls.apply(*args)` gives, for a custom Function."""
+        raise NotImplementedError
+
+    def refuse_out(self, name: str) -> Exception:
+        """The error of `out=` with a tensor of this level."""
+        return RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+
+
+class DualLevel(Level):
+    """Forward mode: tensors are pairs of a primal and a tangent."""
+
+    __slots__ = ("by_hand", "promoted")
+
+    def __init__(self, by_hand: bool = False) -> None:
+        super().__init__()
+        self.by_hand = by_hand
+        """Entered by `forward_ad.dual_level`, not by a transform of a function."""
+        self.promoted: list[Dual] = []
+        """Plain tensors that became duals, by an in-place change."""
+
+    @property
+    def follows_all(self) -> bool:  # type: ignore[override]
+        return not self.by_hand
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        from . import forward
+
+        return forward.run(self, op, args)
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        from . import forward
+
+        return forward.run_inplace(self, op, args)
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        from . import reverse
+
+        return reverse.of_duals(self, call)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from . import forward
+
+        return forward.run_function(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
+
+
+class GradLevel(Level):
+    """Reverse mode: nothing is wrapped, as there is one tape; but what was made outside must not be changed inside."""
+
+    __slots__ = ()
+
+    follows_all = True
+
+
+class BatchLevel(Level):
+    """Batching: a tensor's value has one dimension more, of `size` elements, than it shows."""
+
+    __slots__ = ("randomness", "size")
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+
+    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
+        from . import batching
+
+        return batching.batch(self, op, args)
+
+    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
+        from . import batching
+
+        return batching.batch_inplace(self, op, args)
+
+    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
+        from ..autograd import batched_function
+
+        return batched_function.apply(self, cls, args)
+
+    def refuse_out(self, name: str) -> Exception:
+        return RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
+
+    def grad(self, call: GradCall) -> list[Tensor | None]:
+        from . import reverse
+
+        return reverse.of_batches(self, call)
+
+
+_counting = threading.Lock()
+_running = [0]
+"""How many transforms run, in all threads."""
+
+
+def start(level: Level) -> None:
+    """Make `level` the innermost transform."""
+    level.depth, level.alive = len(L.levels) + 1, True
+    level.outer = L.levels[-1] if L.levels else None
+    with _counting:
+        S.special += 1
+        _running[0] += 1
+        tensors.new = new
+    L.levels = (*L.levels, level)
+
+
+def stop(level: Level) -> None:
+    """End the innermost transform."""
+    L.levels = L.levels[: level.depth - 1]
+    level.alive = False
+    with _counting:
+        S.special -= 1
+        _running[0] -= 1
+        if not _running[0]:
+            tensors.new = object.__new__
+    for tensor in getattr(level, "promoted", ()):
+        tensor.demote()
+
+
+def new(cls: type[Tensor]) -> Any:
+    """`object.__new__` while transforms run: the tensor knows the innermost one."""
+    made = object.__new__(cls)
+    if L.levels:
+        made._born = L.levels[-1]
+    return made
+
+
+@contextlib.contextmanager
+def running(level: Level) -> Iterator[Any]:
+    """Within the block, `level` is the innermost transform."""
+    start(level)
+    try:
+        yield level
+    finally:
+        stop(level)
+
+
+@contextlib.contextmanager
+def below(level: Level) -> Iterator[None]:
+    """Within the block, only transforms outside `level` are running."""
+    outer = L.levels
+    L.levels = outer[: level.depth - 1]
+    try:
+        yield
+    finally:
+        L.levels = outer
+
+
+# ---------------------------------------------------------------- inside a transform of a function
+
+
+def in_function() -> bool:
+    """Whether a transform of a function runs (`grad`, `jvp`, `vmap`, ...), not just a `dual_level`."""
+    return any(not getattr(level, "by_hand", False) for level in L.levels)
+
+
+def is_followed(tensor: Tensor) -> bool:
+    """Whether a running derivative of a function follows the tensor: whether it is not captured."""
+    return any(level.follows_all and level.made(tensor) for level in L.levels)
+
+
+def refuse_captured(tensor: Tensor, name: str) -> None:
+    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
+    level = next((level for level in reversed(L.levels) if level.follows_all), None)
+    if level is None:
+        return
+    while isinstance(tensor, Wrapped) and tensor._level.depth > level.depth:
+        tensor = tensor._inner  # type: ignore[attr-defined]
+    if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+            "transformed to explicitly accept the mutated Tensor(s) as inputs."
+        )
+
+
+def belongs_here(result: Any) -> Any:
+    """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
+    for x in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(x, Tensor) and L.levels:
+            x._born = L.levels[-1]
+    return result
+
+
+def refuse_call(name: str) -> None:
+    """Raise PyTorch's error where a method that asks for gradients is called inside a transform of a function."""
+    if in_function():
+        apis = " (or perhaps using torch.autograd.functional.* APIs)" if name == "requires_grad_" else ""
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch transform. "
+            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+            f"call {name}() outside of a function being transformed instead."
+        )

@@ -1,0 +1,93 @@
+"""What a backward pass begins with: the roots, their edges and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import dtypes
+from .gradients import like_at
+from .node import Edge, Node, edge_of, shape_dtype
+from .operation import operations
+from .placement import filled, like_is_meta
+from .size import Size
+from .state import S
+from .tensor import Tensor, make
+
+
+class GradientEdge(NamedTuple):
+    """A gradient's place in the graph: a node and the number of its output."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def sequence(x: Any) -> list[Any]:
+    """One tensor or edge as a list of one, many as a list."""
+    if isinstance(x, (Tensor, GradientEdge)):
+        return [x]
+    return list(x)
+
+
+def root_edge(root: Any) -> Edge | None:
+    """Where a backward pass from `root`, a tensor or an edge, begins."""
+    if isinstance(root, GradientEdge):
+        return root.node, root.output_nr
+    if not isinstance(root, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return edge_of(root)
+
+
+def gradients_for(given: Any, count: int) -> list[Any]:
+    """The gradients given for `count` roots, None where there is none; RuntimeError where they are not as many."""
+    if given is None:
+        return [None] * count
+    grads = [given] if isinstance(given, Tensor) else list(given)
+    if len(grads) != count:
+        raise RuntimeError(f"got {count} tensors and {len(grads)} gradients")
+    return grads
+
+
+def root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
+    """A gradient for each root: the given one, checked, or ones for a scalar."""
+    edges = [root_edge(root) for root in roots]
+    made = [_root_gradient(i, root, edge, g) for i, (root, edge, g) in enumerate(zip(roots, edges, grads, strict=True))]
+    if None in edges:
+        raise RuntimeError(f"element {edges.index(None)} of tensors does not require grad and does not have a grad_fn")
+    return made
+
+
+def _root_gradient(i: int, root: Any, edge: Any, g: Any) -> Any:
+    shape, kind = root_type(root, edge)
+    if g is None:
+        if edge is None and not root.requires_grad:
+            return None
+        if np.prod(shape, dtype=int) != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}")
+        return make(filled(like_at(edge), 1) if S.reserved and edge is not None else np.ones(shape, kind)[()])
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._raw.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
+        )
+    if S.reserved and edge is not None and g.is_meta is not like_is_meta(like_at(edge)):
+        places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
+    if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
+        )
+    return g if g._raw.dtype == kind else operations._to_copy(g, kind)
+
+
+def root_type(root: Any, edge: Any) -> tuple[tuple[int, ...], Any]:
+    """(shape, dtype) of a root."""
+    if isinstance(root, Tensor):
+        return root._raw.shape, root._raw.dtype
+    return shape_dtype(like_at(edge))

@@ -1,0 +1,100 @@
+"""How tensors print, plain and inside transforms, and the options of it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from .._core import dtypes, formatting
+from .._core.levels import DualLevel, Level
+from .._core.registry import composite, methods
+from .._core.reverse import outer_history
+from .._core.state import S
+from .._core.tensor import Tensor, Wrapped
+from .._core.transforms import Batched, Dual, core
+from .sparse import sparse_text
+
+_printing = {"options": formatting.PROFILES["default"]}
+
+
+@composite(method=False)
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None,
+                     sci_mode: bool | None = None) -> None:  # fmt: skip
+    """Say how tensors print: digits, when to leave out elements, how many to keep, columns, scientific notation."""
+    _printing["options"] = formatting.print_options(
+        _printing["options"], precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
+        profile=profile, sci_mode=sci_mode,
+    )  # fmt: skip
+
+
+def text(tensor: Tensor, prefix: str | None = None) -> str:
+    """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its wrappers."""
+    return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
+
+
+def _wrapped(x: Tensor, level: Level | None, prefix: str | None, outside: bool = False) -> str:
+    """`x` as `level` and the transforms around it show it; `outside`: as the outermost of them was given it."""
+    while level is not None and not (level.alive and level.follows_all):
+        level = level.outer
+    own = x._level if isinstance(x, Wrapped) else None
+    if own is not None and not own.alive:
+        return _wrapped(x._inner, level, prefix, outside)  # type: ignore[attr-defined]
+    if own is not None and (level is None or own.depth >= level.depth):
+        inner: Tensor = x._inner  # type: ignore[attr-defined]
+        if isinstance(own, DualLevel) and own.by_hand and not isinstance(inner, Wrapped):
+            return _plain(inner, prefix, outside, tangent=f"{x._tangent}")  # type: ignore[attr-defined]
+        bdim = f", bdim={x._bdim}" if isinstance(x, Batched) else ""
+        name = "BatchedTensor" if isinstance(x, Batched) else "GradTrackingTensor"
+        around = getattr(inner, "_born", None)
+        while around is not None and around.depth >= own.depth:
+            around = around.outer
+        return _around(name, f"lvl={own.depth}{bdim}", _wrapped(inner, around, prefix, outside))
+    if level is not None:
+        return _around("GradTrackingTensor", f"lvl={level.depth}", _wrapped(x, level.outer, prefix, True))
+    return _plain(x, prefix, outside)
+
+
+def _around(name: str, what: str, value: str) -> str:
+    return f"{name}({what}, value=\n{textwrap.indent(value, '    ')}\n)"
+
+
+def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | None = None) -> str:
+    if prefix is None:
+        prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
+    if tensor.is_sparse:
+        return sparse_text(tensor)
+    requires_grad, name = outer_history(tensor) if outside else _history(tensor)
+    default_dtype = dtypes.FROM_NUMPY[S.default_dtype].name
+    if tensor.is_meta:
+        return formatting.meta_str(
+            tensor._raw.shape, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
+            prefix=prefix,
+        )  # fmt: skip
+    return formatting.tensor_str(
+        tensor._raw, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
+        tangent=tangent, options=_printing["options"], prefix=prefix,
+    )  # fmt: skip
+
+
+def _history(tensor: Tensor) -> tuple[bool, str | None]:
+    """Whether a gradient is asked for, and the name of the node that made the tensor."""
+    node = tensor.grad_fn
+    return tensor.requires_grad, None if node is None else type(node).__name__
+
+
+def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+    return text(self)
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if isinstance(self, Batched) and not self.ndim:
+        return format(self.item(), spec)  # type: ignore[attr-defined]
+    whole = core(self) if isinstance(self, Dual) else self
+    if not whole._raw.ndim and type(whole) is Tensor and not whole.is_meta:
+        return formatting.format_scalar(whole._raw, spec)
+    return object.__format__(self, spec)
+
+
+methods["__repr__"], methods["__format__"] = _repr, _format
+methods["__str__"] = lambda self: repr(self)

@@ -1,0 +1,235 @@
+"""`x[...]` and `x[...] = value`: numbers, slices, None, Ellipsis, masks and tensors of places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.levels import refuse_captured
+from .._core.registry import composite, methods
+from .._core.state import L
+from .._core.tensor import Tensor, Wrapped, make
+from .._core.views import check_inplace, run_inplace
+from . import indexing, views
+from .indexing import cast_to, mask_places, rows
+
+# ---------------------------------------------------------------- reading
+
+
+@composite(function=False, name="__getitem__")
+def getitem(input: Tensor, index: Any) -> Tensor:
+    """`x[index]`: numbers select, slices slice, None adds a dimension, tensors and lists pick."""
+    simple = _simple(input, index)
+    if simple is not None:
+        return simple
+    items = _items(index)
+    picked, indices = _apply(input, items)
+    if indices:
+        return indexing.index_op(picked, indices)
+    return views.alias(input) if picked is input else picked
+
+
+def _simple(input: Tensor, index: Any) -> Tensor | None:
+    """One number, slice, None or Ellipsis, as PyTorch's shortcut does it."""
+    if isinstance(index, int) and not isinstance(index, bool):
+        return _select(input, 0, index, 0)
+    if isinstance(index, slice):
+        if input.ndim == 0:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        return _slice(input, 0, index)
+    if index is None:
+        return views.unsqueeze_op(input, 0)
+    return views.alias(input) if index is Ellipsis else None
+
+
+def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
+    shape = input._raw.shape
+    if dim >= len(shape):
+        if where == 0 and not shape:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+                "tensor to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    n = shape[dim]
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of bounds for dimension {where} with size {n}")
+    return views.select_op(input, dim, index + n if index < 0 else index)
+
+
+def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
+    """Whether an index is a slice that takes a whole dimension."""
+    return isinstance(index, slice) and input.ndim > dim and index.indices(n := input._raw.shape[dim]) == (0, n, 1)
+
+
+def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
+    step = 1 if window.step is None else window.step.__index__()
+    if step < 1:
+        raise ValueError("step must be greater than zero")
+    n = input._raw.shape[dim]
+    start, end = (None if x is None else x.__index__() for x in (window.start, window.stop))
+    lo, hi, _ = slice(start, end, step).indices(n)
+    return views.slice_op(input, dim, lo, max(lo, hi), step)
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and _is_sequence_of_slices(index):
+        return tuple(index)
+    return (index,)
+
+
+def _is_sequence_of_slices(index: list[Any]) -> bool:
+    return len(index) < 32 and any(isinstance(x, slice) or x is Ellipsis or x is None for x in index)
+
+
+def _consumes(item: Any) -> int:
+    """How many dimensions of the tensor an index takes."""
+    if item is None or isinstance(item, bool) or item is Ellipsis:
+        return 0
+    if isinstance(item, Tensor) and item._raw.dtype.kind == "b":
+        return item.ndim
+    if isinstance(item, np.ndarray) and item.dtype == bool:
+        return item.ndim
+    return 1
+
+
+def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tensor, list[Any]]:
+    """Selects, slices and new dimensions at once; what is left are the tensors to pick with, by dimension.
+
+    `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
+    """
+    taken = sum(map(_consumes, items))
+    if taken > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
+    result, dim, picks = input, 0, []
+    for where, item in enumerate(items):
+        if item is None:
+            result, dim = views.unsqueeze_op(result, dim), dim + 1
+        elif item is Ellipsis:
+            dim += input.ndim - taken
+        elif isinstance(item, slice):
+            if not _is_whole(item, result, dim):
+                result = _slice(result, dim, item)
+            dim += 1
+        elif isinstance(item, bool):
+            result = views.unsqueeze_op(result, dim)
+            picks.append((dim, make(np.array([0] if item else [], np.int64))))
+            dim += 1
+        elif isinstance(item, (int, np.integer)):
+            result = _select(result, dim, int(item), where)
+        else:
+            result, dim = _tensor_index(result, dim, item, where, picks, writes)
+    return result, _by_dimension(picks)
+
+
+def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any], writes: int) -> tuple[Tensor, int]:
+    tensor = _index_tensor(item)
+    kind = tensor._raw.dtype.kind
+    if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
+        return _select(result, dim, int(tensor._raw), where), dim
+    if kind == "b":
+        if tensor.ndim == 0:
+            result = views.unsqueeze_op(result, dim)
+            picks.append((dim, make(np.array([0] if tensor._raw else [], np.int64))))
+            return result, dim + 1
+        for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
+            if n != m:
+                raise IndexError(
+                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of the indexed "
+                    f"tensor {list(result._raw.shape)} at index {dim + offset}"
+                )
+        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(mask_places(tensor._raw, writes))]
+        return result, dim + tensor.ndim
+    picks.append((dim, tensor))
+    return result, dim + 1
+
+
+def _index_tensor(item: Any) -> Tensor:
+    if not isinstance(item, Tensor):
+        raw = np.asarray([x._raw if isinstance(x, Tensor) else x for x in item] if isinstance(item, (list, tuple, range)) else item)
+        item = make(raw.astype(np.int64) if raw.size == 0 and raw.dtype.kind == "f" else raw)
+        if raw.dtype.kind == "f" and raw.size:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if item._raw.dtype.kind not in "biu":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if item._raw.dtype == np.uint8:
+        item = make(item._raw.astype(bool))
+    return item
+
+
+def _by_dimension(picks: list[Any]) -> list[Any]:
+    if not picks:
+        return []
+    found: list[Any] = [None] * (max(d for d, _ in picks) + 1)
+    for d, tensor in picks:
+        found[d] = tensor
+    return found
+
+
+# ---------------------------------------------------------------- writing
+
+
+@composite(function=False, name="__setitem__")
+def setitem(input: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`: what the index selects is overwritten in place, and the graph follows."""
+    value = _value(input, value)
+    if index is Ellipsis or _is_whole(index, input, 0):
+        _copy_to(input, value)
+        return
+    if isinstance(index, bool):
+        index = (index,)
+    simple = _simple(input, index)
+    if simple is not None:
+        _copy_to(simple, value)
+        return
+    picked, indices = _apply(input, _items(index), rows(value))
+    if indices:
+        if L.levels:
+            refuse_captured(picked, "index_put_")
+        check_inplace(picked, value)
+        shape = value._raw.shape
+        if shape and shape[0] == 1:
+            value = views.view_op(value, _without_ones(shape))
+        run_inplace(indexing.index_put_op.op, (picked, indices, cast_to(value, picked), False))
+    else:
+        _copy_to(picked if picked is not input else views.alias(input), value)
+
+
+def _value(input: Tensor, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float, complex)):
+        kind = dtypes.numpy_dtype(type(value))
+        if dtypes.CATEGORY[kind] == dtypes.COMPLEX and dtypes.CATEGORY[input._raw.dtype] != dtypes.COMPLEX:
+            raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
+        from .._core.general import cast_number
+
+        return make(cast_number(value, input._raw.dtype))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return make(np.asarray(value).astype(input._raw.dtype)[()])
+    raise TypeError(f"can't assign a {type(value).__name__} to a {input.type()}")
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without the ones that it begins with."""
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]
+
+
+def _copy_to(target: Tensor, value: Tensor) -> None:
+    if value._raw.shape == target._raw.shape:
+        indexing.copy_(target, value)
+    elif value.ndim == 0:
+        indexing.fill_(target, value)
+    else:
+        shape = _without_ones(value._raw.shape)
+        value = views.view_op(value, shape)
+        if shape != target._raw.shape:
+            value = views.expand(value, target._raw.shape)
+        indexing.copy_(target, value)
+
+
+methods["__contains__"] = lambda self, element: bool((self == element).any())

@@ -1,0 +1,68 @@
+"""`once_differentiable`: a `backward` that has no derivative itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._core.general import annotate
+from .._core.node import LEAF, Node, edge_of, like_of
+from .._core.state import L, S, next_sequence_nr
+from .._core.tensor import Tensor, make
+
+
+class Error(Node):
+    """Raises when backward reaches it: there is no derivative here."""
+
+    __slots__ = ("message",)
+    _multiple = True
+
+    def _name(self) -> str:
+        return "torch::autograd::Error"
+
+    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    _run_recorded = _run_raw
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a `backward` that is not differentiable itself: a second derivative raises RuntimeError.
+
+    >>> from autograph_cli.torch.autograd.function import once_differentiable
+    >>> @staticmethod
+    ... @once_differentiable
+    ... def backward(ctx, grad):
+    ...     return grad * 2
+    """
+
+    @functools.wraps(backward)
+    def run(ctx: Any, *grads: Any) -> Any:
+        mode, L.grad = L.grad, False
+        try:
+            result = backward(ctx, *grads)
+        finally:
+            L.grad = mode
+        if not mode or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return result
+        message = "trying to differentiate twice a function that was marked with @once_differentiable"
+        stopped = _stop(message, result if isinstance(result, tuple) else (result,))
+        return stopped if isinstance(result, tuple) else stopped[0]
+
+    return run
+
+
+def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors behind one `Error` node, which hangs on leaves of its own."""
+    leaves = [None if t is None else make(t._raw, LEAF) for t in tensors]
+    node: Error = object.__new__(Error)
+    node.message = message
+    node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
+    node._saved, node._extra, node._seq = (), None, next_sequence_nr()
+    node._like = [None if t is None else like_of(t._raw) for t in tensors]
+    annotate(node)
+    outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
+    if S.observer is not None:
+        S.observer.created(node, tuple(leaves), tuple(t for t in outputs if t is not None))
+    return outputs

@@ -1,0 +1,161 @@
+"""What becomes of a custom Function's outputs after `forward`: their history, and what the node saves."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .._core import dtypes
+from .._core.general import annotate
+from .._core.node import Edge, View, like_of
+from .._core.saved import SavedResult, save
+from .._core.state import S
+from .._core.tensor import Tensor, make
+from .._core.views import (
+    CUSTOM,
+    MULTIPLE,
+    NO_GRAD,
+    bump,
+    check_inplace,
+    counter,
+    make_view,
+    materialize,
+    move_retained,
+    rebase,
+)
+
+if TYPE_CHECKING:
+    from .function import BackwardCFunction
+
+
+def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: bool) -> Any:
+    """Make `node` the history of the outputs and keep what it saves."""
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    dirty = tensors_of(node.dirty_tensors, "mark_dirty can only accept variables, but argument {i} is of type {kind}")
+    constant = tensors_of(
+        node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {kind}"
+    )
+    for x in dirty:
+        bump(x)
+    _check_dirty(args, outputs, dirty, record)
+    node._extra = None
+    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
+    node._differentiable = frozenset(
+        i
+        for i, x in enumerate(outputs)
+        if record
+        and isinstance(x, Tensor)
+        and not among(x, constant)
+        and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
+    )
+    if record:
+        annotate(node)
+    for i, x in enumerate(outputs):
+        if isinstance(x, Tensor):
+            outputs[i] = _attach(node, i, x, args, dirty)
+    _save(node, args, outputs, record)
+    node._constant = constant
+    node.to_save = node.dirty_tensors = node.non_differentiable = None
+    if record and S.observer is not None:
+        S.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
+    if record and dirty and outputs[0]._edge.__class__ is View and among(outputs[0], dirty):
+        rebase(outputs[0], node)
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
+    for i, x in enumerate(given or ()):
+        if x is not None and not isinstance(x, Tensor):
+            raise error(message.format(i=i, kind=type(x).__name__))
+    return given or ()
+
+
+def among(x: Any, tensors: tuple[Any, ...]) -> bool:
+    return any(x is t for t in tensors)
+
+
+def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ...], record: bool) -> None:
+    if any(not among(x, tuple(outputs)) for x in dirty):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
+        )
+    for x in dirty:
+        if not among(x, args):
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=4,
+            )
+        if record and x.requires_grad and x.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine."
+            )
+        if record and x._edge.__class__ is View:
+            check_inplace(x)
+
+
+def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
+    """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
+    edge: Edge | None = (node, number) if number in node._differentiable else None
+    if edge is None:
+        return x if among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
+    if among(x, dirty):
+        if x._meta is not None:
+            x._meta.grad = None
+        if x._edge.__class__ is not View:
+            before, x._edge = x._edge, edge
+            move_retained(x, before)
+        return x
+    creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
+    if among(x, args):
+        alias = make(materialize(x))
+        make_view(alias, x, edge)
+        if alias._edge.__class__ is View:
+            alias._edge.creation = creation
+        return alias
+    if not node._edges:
+        return x
+    view = x._edge
+    x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
+    return x
+
+
+def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
+    """An output without a gradient: an input that asks for one is left as it is."""
+    given = among(x, args)
+    if not x.requires_grad:
+        if not given or recorded:
+            return x
+        alias: Tensor = x.view_as(x)
+        if alias._edge.__class__ is View:
+            alias._edge.creation = alias._edge.creation or NO_GRAD
+        return alias
+    if given:
+        return x.detach()
+    if x._edge.__class__ is not View:
+        x._edge = None
+    return x
+
+
+def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], record: bool) -> None:
+    """Keep what `save_for_backward` was given: outputs without their tensors, inputs with their edges."""
+    wanted = tensors_of(
+        node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
+    )
+    inputs = [x for x in args if isinstance(x, Tensor)]
+    items: list[Any] = []
+    results: list[int | None] = []
+    places: list[int | None] = []
+    for x in wanted if record else ():
+        number = next((i for i, y in enumerate(outputs) if y is x and i in node._differentiable), None)
+        place = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
+        items.append(x if number is None else SavedResult(x._raw, counter(x)))
+        results.append(number)
+        places.append(place)
+    node._item_results, node._item_edges = tuple(results), tuple(places)
+    node._saved = save(node, items)

@@ -1,0 +1,49 @@
+"""How a module's parameters and buffers move to another device or dtype."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .... import torch
+from ..._core.tensor import Tensor
+
+
+def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
+    """What `Module.to(*args, **kwargs)` makes of each tensor; TypeError for an integer dtype."""
+    named = {k: v for k, v in kwargs.items() if k in ("device", "dtype", "tensor")}
+    given = [*args, *named.values()]
+    dtype = next((x.dtype if isinstance(x, Tensor) else x for x in given if isinstance(x, (Tensor, torch.dtype))), None)
+    device = next((x for x in given if isinstance(x, (str, torch.device)) or (type(x) is int)), None)
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+    if dtype is not None and dtype.is_complex:
+        warnings.warn(
+            "Complex modules are a new feature under active development whose design may change, and some modules might not "
+            "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
+            "expected.",
+            stacklevel=3,
+        )
+
+    def convert(t: Any) -> Any:
+        if t.is_meta and device is not None and torch.device(device).type != "meta":
+            raise NotImplementedError(
+                "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                "when moving module from meta to a different device."
+            )
+        return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
+
+    return convert
+
+
+def cast(name: str) -> Callable[[Any], Any]:
+    """The method that casts all floating point parameters and buffers as the tensors' method `name` does."""
+
+    def run(self: Any) -> Any:
+        return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
+
+    run.__name__, run.__qualname__ = name, f"Module.{name}"
+    run.__doc__ = f"Cast all floating point parameters and buffers to {name}."
+    return run
