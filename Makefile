@@ -32,8 +32,8 @@ pictures: venv  ## draw the pictures of the docs anew
 gallery: venv  ## draw the gallery of the docs anew
 	$(BIN)/python docs/make_pictures.py gallery
 
-test: venv  ## run all tests
-	$(BIN)/python -m pytest -q
+test: venv  ## run all tests, on all cores
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
 	$(BIN)/autograph snapshot --update -j 2

@@ -108,10 +108,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One output format: the usual end of its files, its media type, and how it is made."""
+    """One output format: the usual end of its files, and how it is made."""
 
     suffix: str
-    media_type: str
     make: Callable[[Job], bytes]
 
 
@@ -147,19 +146,15 @@ def _html(job: Job) -> bytes:
 
 
 FORMATS: dict[str, Format] = {
-    "svg": Format(".svg", "image/svg+xml", _svg),
-    "png": Format(".png", "image/png", _png),
-    "pdf": Format(".pdf", "application/pdf", lambda job: to_pdf(job.placed())),
-    "html": Format(".html", "text/html", _html),
-    "dot": Format(".dot", "text/vnd.graphviz", lambda job: to_dot(job.scene()).encode()),
-    "mermaid": Format(".mmd", "text/vnd.mermaid", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
-    "graphml": Format(
-        ".graphml", "application/graphml+xml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()
-    ),
-    "text": Format(
-        ".txt", "text/plain", lambda job: job.graph.to_text(shown=job.shown).encode(errors="backslashreplace")
-    ),
-    "json": Format(".json", "application/json", lambda job: job.graph.to_json().encode()),
+    "svg": Format(".svg", _svg),
+    "png": Format(".png", _png),
+    "pdf": Format(".pdf", lambda job: to_pdf(job.placed())),
+    "html": Format(".html", _html),
+    "dot": Format(".dot", lambda job: to_dot(job.scene()).encode()),
+    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
+    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()),
+    "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown).encode(errors="backslashreplace")),
+    "json": Format(".json", lambda job: job.graph.to_json().encode()),
 }
 
 

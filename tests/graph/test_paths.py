@@ -66,10 +66,10 @@ def test_a_tensor_that_is_taken_twice_is_on_one_path() -> None:
 
 
 def test_a_huge_graph_has_its_paths_counted_and_listed() -> None:
-    found = paths(fibonacci(100_000), [(99_999, 0)], [(0, 0)], limit=2)
+    found = paths(fibonacci(20_000), [(19_999, 0)], [(0, 0)], limit=2)
     # The Fibonacci numbers grow by the golden ratio.
-    assert log10(found.count) == pytest.approx(20_898, abs=1)
-    assert [len(path) for path in (*found.shortest, *found.longest)] == [50_001, 100_000]
+    assert log10(found.count) == pytest.approx(4_179, abs=1)
+    assert [len(path) for path in (*found.shortest, *found.longest)] == [10_001, 20_000]
 
 
 def test_no_path_is_told_as_none() -> None:

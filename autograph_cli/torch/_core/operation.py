@@ -17,7 +17,7 @@ from . import kinds
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
-from .schema import Parameter, Schema
+from .schema import Schema
 
 Formula = Callable[..., Any]
 
@@ -235,8 +235,3 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
 
 _FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "tangent", "nondifferentiable", "list_result",
           "inline")  # fmt: skip
-
-
-def parameter_default(parameter: Parameter) -> bool:
-    """Whether the argument may be left out."""
-    return parameter.default is not schemas.REQUIRED

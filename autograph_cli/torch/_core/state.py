@@ -57,7 +57,7 @@ class BackwardCall:
 
 
 class Shared:
-    """Settings of the process. `special` sends every operation through the general path (see operation.py)."""
+    """Settings of the process. `special` sends every operation through the general way (see general.py)."""
 
     __slots__ = (
         "anomaly", "check_nan", "default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness",
@@ -73,7 +73,7 @@ class Shared:
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
         self.witness: Witness | None = None
-        """Sees every operation, on the general path only: who sets it counts `special` up as well."""
+        """Sees every operation, on the general way only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from .._core.operation import operations
@@ -14,12 +15,16 @@ from .linear import linear
 from .padding import pad
 
 
-def _canonical(mask: Any, name: str, kind: Any, other: Any, other_name: str, check_other: bool = True) -> Any:
+def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: str = "") -> Any:
     """A mask as numbers that are added to the scores: minus infinity where a mask of booleans is True."""
     if mask is None:
         return None
     if mask._raw.dtype.kind not in "bf":
         raise AssertionError(f"only bool and floating types of {name} are supported")
+    if other is not None and other.dtype is not mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
+        )
     if mask._raw.dtype.kind == "b":
         return operations.zeros_like(mask.to(kind)).masked_fill_(mask, -math.inf)
     return mask
@@ -129,7 +134,7 @@ def multi_head_attention_forward(
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None
     else:
-        attn_mask = _canonical(attn_mask, "attn_mask", query.dtype, None, "", False)
+        attn_mask = _canonical(attn_mask, "attn_mask", query.dtype)
         is_causal = is_causal and key_padding_mask is None
     if size != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")

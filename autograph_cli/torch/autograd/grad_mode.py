@@ -15,7 +15,7 @@ _lock = threading.Lock()
 
 
 def count_special(change: int) -> None:
-    """Count the modes that send operations through the general path."""
+    """Count the modes that send operations the general way."""
     with _lock:
         S.special += change
 

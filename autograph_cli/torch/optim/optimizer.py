@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -343,8 +342,3 @@ def without_grad(step: Callable[..., Any]) -> Callable[..., Any]:
             L.grad = before
 
     return run
-
-
-def params_of(optimizer: Optimizer) -> Iterable[Tensor]:
-    """All parameters, group by group."""
-    return itertools.chain.from_iterable(group["params"] for group in optimizer.param_groups)

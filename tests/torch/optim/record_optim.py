@@ -25,7 +25,9 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], ...]] = {
     "Rprop": ({}, {"etas": (0.4, 1.5)}),
     "ASGD": ({}, {"t0": 2, "weight_decay": 0.1}),
     "Adafactor": ({}, {"weight_decay": 0.1, "d": 1.5}),
-    "LBFGS": ({"max_iter": 4}, {"line_search_fn": "strong_wolfe", "max_iter": 3}),
+    "LBFGS": ({"max_iter": 4}, {"line_search_fn": "strong_wolfe", "max_iter": 3}, {"lr": 0.1, "history_size": 2, "max_iter": 6},
+              {"lr": 0.3, "max_eval": 3}, {"lr": 0.3, "tolerance_grad": 0.5}, {"lr": 0.3, "tolerance_change": 0.05},
+              {"line_search_fn": "strong_wolfe", "tolerance_grad": 0.5, "max_iter": 5}, {"line_search_fn": "strong_wolfe", "history_size": 1, "max_eval": 7}),
 }  # fmt: skip
 
 SCHEDULERS: dict[str, Any] = {

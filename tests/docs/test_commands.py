@@ -1,0 +1,100 @@
+"""What a page shows in its console runs, and prints what stands below it."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograph_cli.cli import main
+from autograph_cli.testing import settings
+from tests.conftest import ROOT
+from tests.docs.pages import PAGES, blocks, name_of
+
+SHOWN = [page for page in PAGES if any(language == "console" for language, _ in blocks(page))]
+SETTINGS = [page for page in PAGES if any(language == "toml" for language, _ in blocks(page))]
+IN_PROSE = sorted(
+    {(name_of(page), command)
+     for page in PAGES
+     for command in re.findall(r"`autograph ((?:render|show) (?:samples|tests)/[^`]+)`", page.read_text("utf-8"))}
+)  # fmt: skip
+EDITS = {"autograph snapshot --check first.py": ("torch.tanh(w * x + b)", "torch.tanh(w * x + b).exp()")}
+"""What is changed in a script before a command; the page says so in words."""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the samples in it, where commands are typed."""
+    for name in ("samples", "tests/programs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CI", "")
+    return tmp_path
+
+
+def typed(console: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console without its comment, and what stands below it."""
+    for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield re.split(r"\s{2,}#", command)[0], output
+
+
+def alike(wanted: str, got: str) -> bool:
+    """Whether the output is what is shown; `...` stands for any lines."""
+    return doctest.OutputChecker().check_output(wanted.replace("  ...\n", "...\n"), got, doctest.ELLIPSIS)
+
+
+def run(command: str) -> tuple[int, list[str]]:
+    """The exit code of `autograph ...`, and what it printed: on stdout, and on both."""
+    result = CliRunner().invoke(main, command.split()[1:], prog_name="autograph")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    return result.exit_code, [result.stdout, result.output]
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=name_of)
+def test_commands_of_a_page_print_what_it_shows(page: Path, checkout: Path) -> None:
+    code = 0
+    for language, text in blocks(page):
+        if language == "python" and not text.startswith(">>>"):
+            named = re.match(r"# (\w+\.py)\n", text)
+            (checkout / (named[1] if named else "expr.py")).write_text(text, "utf-8")
+        for command, wanted in typed(text) if language == "console" else ():
+            if command == "echo $?":
+                assert wanted == f"{code}\n"
+            elif command.startswith("make "):
+                assert f"\n{command.split()[1]}:" in (ROOT / "Makefile").read_text("utf-8")
+            else:
+                old, new = EDITS.get(command, ("", ""))
+                if old:
+                    script = checkout / command.split()[-1]
+                    assert old in script.read_text("utf-8")
+                    script.write_text(script.read_text("utf-8").replace(old, new), "utf-8")
+                code, got = run(command)
+                assert (any(alike(wanted, output) for output in got) if wanted else code == 0), f"{command}\n{got[-1]}"
+
+
+@pytest.mark.parametrize("page", SETTINGS, ids=name_of)
+@pytest.mark.parametrize("command", ["snapshot", "render", "show"])
+def test_settings_that_a_page_shows_are_taken(page: Path, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("".join(text for language, text in blocks(page) if language == "toml"), "utf-8")
+    settings.load()
+    code, got = run(f"autograph {command} --help")
+    assert code == 0, got[-1]
+
+
+@pytest.mark.parametrize("page, command", IN_PROSE)
+def test_a_command_in_the_middle_of_a_sentence_works(page: str, command: str, checkout: Path) -> None:
+    code, got = run(f"autograph {command}")
+    assert code == 0, f"{page}: autograph {command}\n{got[-1]}"
+
+
+def test_a_console_is_read_command_by_command() -> None:
+    console = "$ autograph run a.py   # so\n$ autograph show a.py\ngraph: 2\n  ...\n"
+    assert list(typed(console)) == [("autograph run a.py", ""), ("autograph show a.py", "graph: 2\n  ...\n")]
+    assert alike("graph: 2\n  ...\n", "graph: 2\norder 0\n") and not alike("graph: 2\n  ...\n", "graph: 3\norder 0\n")
