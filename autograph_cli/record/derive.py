@@ -15,6 +15,7 @@ import numpy as np
 from autograph_cli.graph import Graph
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.measures import Beside, Measures
+from autograph_cli.record.naming import is_ours
 from autograph_cli.record.saved import bytes_kept, collect
 from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
@@ -103,7 +104,7 @@ def _check(node: Node, custom: bool) -> None:
 def is_custom(cls: type[Node]) -> bool:
     """Whether the backward of these nodes is code of the script."""
     function = getattr(cls, "_forward_cls", None)
-    return function is not None and not function.__module__.startswith("autograph_cli.torch")
+    return function is not None and not is_ours(function)
 
 
 @contextlib.contextmanager

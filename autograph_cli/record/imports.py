@@ -12,6 +12,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from .naming import PublicNames
+
 SERVED = {
     "safetensors": "autograph_cli.safetensors",
     "torch": "autograph_cli.torch",
@@ -26,8 +28,9 @@ REFUSED = ("functorch", "torchaudio", "torchtext")
 def serve() -> Iterator[None]:
     """Within the block, `import torch` and all its submodules give the modules of `autograph_cli.torch`; see `SERVED`.
 
-    They are the same module objects under a second name. Afterwards `sys.meta_path` and the names of PyTorch in
-    `sys.modules` are as they were. A module that the engine lacks raises `ModuleNotFoundError` and is named in it.
+    They are the same module objects under a second name, and their classes carry it (`PublicNames`). Afterwards
+    `sys.meta_path`, the names of PyTorch in `sys.modules` and those of the classes are as they were. A module that the
+    engine lacks raises `ModuleNotFoundError` and is named in it.
 
     >>> with serve():
     ...     from torch.nn import functional as F
@@ -52,6 +55,7 @@ class EngineFinder(MetaPathFinder, Loader):
 
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
+        self._names = PublicNames(tuple(SERVED.values()))
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -64,8 +68,11 @@ class EngineFinder(MetaPathFinder, Loader):
         if root in SERVED:
             return ModuleSpec(fullname, self, is_package=True)
         for name, ours in SERVED.items():
-            if fullname.startswith(ours + ".") and PathFinder.find_spec(fullname, path) is None:
-                raise _missing(name + fullname.removeprefix(ours), fullname)
+            if fullname == ours or fullname.startswith(ours + "."):
+                spec = PathFinder.find_spec(fullname, path)
+                if spec is None:
+                    raise _missing(name + fullname.removeprefix(ours), fullname)
+                return self._names.give_later(spec)
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -86,6 +93,7 @@ class EngineFinder(MetaPathFinder, Loader):
         for module in self._opened:
             del module.__path__
         self._opened.clear()
+        self._names.take_back()
 
 
 def engine_name(name: str) -> str:

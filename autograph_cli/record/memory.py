@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph_cli.graph import Memory
+from autograph_cli.record.naming import is_ours
 from autograph_cli.record.saved import owner
 from autograph_cli.torch._core.node import LEAF
 from autograph_cli.torch._core.tensor import Tensor
@@ -32,7 +33,7 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from value if len(value) <= _LONGEST else ()
     elif isinstance(value, dict):
         yield from list(value.values()) if len(value) <= _LONGEST else ()
-    elif not isinstance(value, (type, Tensor)) and not type(value).__module__.startswith("autograph_cli."):
+    elif not isinstance(value, (type, Tensor)) and not is_ours(type(value)):
         attributes = getattr(value, "__dict__", None)
         yield from list(attributes.values()) if isinstance(attributes, dict) and len(attributes) <= _LONGEST else ()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from autograph_cli.record.naming import is_ours
 from autograph_cli.record.sites import USER, kind_of
 from autograph_cli.torch._core.node import LEAF
 from autograph_cli.torch._core.tensor import Tensor
@@ -120,7 +121,7 @@ def _tensors_of(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
     if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
         for name, tensor in named(value):
             yield f"{path}.{name}", tensor
-    if type(value).__module__.startswith("autograph_cli."):
+    if is_ours(type(value)):
         return
     try:
         attributes = object.__getattribute__(value, "__dict__")

@@ -248,7 +248,7 @@ class RestrictedMachine:
                 return
         raise ValueError(
             f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
+            f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` context "
             "manager to allowlist this global if you trust this class/function."
         )
 

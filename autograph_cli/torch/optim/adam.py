@@ -1,4 +1,4 @@
-"""Adam and AdamW."""
+"""Adam."""
 
 from __future__ import annotations
 
@@ -73,21 +73,3 @@ class Adam(Elementwise):
         if len(state) == 3:
             square = f.maximum_(state[2], square)
         f.addcdiv_(p, mean, f.shift_(f.shrink_(f.sqrt(square), correction), eps), step_size)
-
-
-class AdamW(Adam):
-    """Adam with weight decay that is decoupled from the gradient."""
-
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
-                 fused: bool | None = None) -> None:  # fmt: skip
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group["decoupled_weight_decay"] = True

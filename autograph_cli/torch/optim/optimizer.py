@@ -128,11 +128,11 @@ class Optimizer:
                     meta.grad.zero_()
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        groups = []
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            options = (f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            groups.append(f"\nParameter Group {i}\n" + "".join(options))
+        return f"{type(self).__name__} ({''.join(groups)})"
 
     # -- groups
 

@@ -247,3 +247,6 @@ class PReLU(Module):
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
+
+
+MultiheadAttention.__module__ = __name__  # PyTorch has it here, and files name it by that

@@ -23,3 +23,5 @@ __all__ = [
 ]  # fmt: skip
 
 _LRScheduler = LRScheduler
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # PyTorch has them in one module, and files name them by it

@@ -1,0 +1,70 @@
+"""Names of the engine's classes: a script that knows `torch.nn.Linear` is shown `torch.nn.modules.linear.Linear`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import ModuleType
+
+_HOUSE = __name__.partition(".")[0] + "."
+
+
+def is_ours(cls: type) -> bool:
+    """Whether a class belongs to what scripts are given, under either name.
+
+    >>> is_ours(int)
+    False
+    """
+    module = cls.__module__
+    return module.startswith(_HOUSE) or module.partition(".")[0] in ("torch", "torchvision", "safetensors")
+
+
+class PublicNames:
+    """Lets classes carry the names under which a script imports them, in `repr`, tracebacks and pickles, and takes them back."""
+
+    def __init__(self, roots: tuple[str, ...]) -> None:
+        self._roots = roots
+        self._taken: list[tuple[type, str]] = []
+        for name, module in list(sys.modules.items()):
+            if self._covers(name):
+                self.give(module)
+
+    def _covers(self, name: str) -> bool:
+        return any(name == root or name.startswith(f"{root}.") for root in self._roots)
+
+    def give(self, module: ModuleType) -> None:
+        """Rename the classes that a module defines."""
+        own = module.__name__
+        for cls in list(vars(module).values()):
+            if isinstance(cls, type) and cls.__module__ == own:
+                self._taken.append((cls, own))
+                cls.__module__ = _home(cls).removeprefix(_HOUSE)
+
+    def give_later(self, spec: ModuleSpec) -> ModuleSpec:
+        """A spec whose module is renamed as soon as it is loaded."""
+        if isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Naming(spec.loader.name, spec.loader.path, self.give)
+        return spec
+
+    def take_back(self) -> None:
+        """Give all classes their own names again."""
+        while self._taken:
+            cls, own = self._taken.pop()
+            cls.__module__ = own
+
+
+def _home(cls: type) -> str:
+    """Where a class is found: the package around private modules, if it shows the class."""
+    public = cls.__module__.partition("._")[0]
+    return public if vars(sys.modules[public]).get(cls.__name__) is cls else cls.__module__
+
+
+class _Naming(SourceFileLoader):
+    def __init__(self, name: str, path: str, give: Callable[[ModuleType], None]) -> None:
+        super().__init__(name, path)
+        self._give = give
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        self._give(module)
