@@ -33,6 +33,7 @@ from .segments import Segments
 from .special import Special
 from .sums import Sums
 from .symmetric import Symmetric
+from .triangles import Triangles
 from .variates import Variates
 from .wide import widen
 
@@ -40,7 +41,7 @@ from .wide import widen
 class Kernels(
     Pointwise, Reduction, Sums, Movement, Indexing, Linear, Neural, Activation, Gaussian, Convolution, Frames, Normalization, Pooling,
     Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
-    Matrices, Symmetric, Segments, Variates,
+    Matrices, Triangles, Symmetric, Segments, Variates,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -13,13 +13,19 @@ class Activation:
     where: Any
     sigmoid: Any
     kept: Any
+    conj: Any
+    between: Any
 
     def silu(self, a: Any) -> Any:
         return a * self.sigmoid(a)
 
     def silu_backward(self, grad: Any, a: Any) -> Any:
         s, one = self.sigmoid(a), self.number(1, a)
-        return grad * (s * (one + a * (one - s))).conj()
+        slope = one - s
+        slope *= a
+        slope += one
+        slope *= s
+        return grad * self.conj(slope)
 
     def _tanh_softplus(self, a: Any) -> Any:
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.xp.log1p(self.xp.exp(-self.xp.abs(a))))
@@ -49,23 +55,28 @@ class Activation:
         return self.elu(a, alpha, 1, 1 / alpha)
 
     def hardtanh(self, a: Any, low: Any = -1, high: Any = 1) -> Any:
-        return self.xp.minimum(self.xp.maximum(a, self.number(low, a)), self.number(high, a))
+        return self.between(a, low, high)
 
     def hardtanh_backward(self, grad: Any, a: Any, low: Any, high: Any) -> Any:
-        return self.kept(grad, ~((a <= low) | (a >= high)))
+        return self.kept(grad, (a > low) & (a < high))
 
     def hardsigmoid(self, a: Any) -> Any:
-        return self.hardtanh(a + self.number(3, a), 0, 6) / self.number(6, a)
+        moved = self.between(a + self.number(3, a), 0, 6)
+        moved /= self.number(6, a)
+        return moved
 
     def hardsigmoid_backward(self, grad: Any, a: Any) -> Any:
         return self.where((a > -3) & (a < 3), grad * self.number(1 / 6, a), self.number(0, grad))
 
     def hardswish(self, a: Any) -> Any:
-        return a * self.hardsigmoid(a)
+        share = self.hardsigmoid(a)
+        share *= a
+        return share
 
     def hardswish_backward(self, grad: Any, a: Any) -> Any:
-        middle = grad * (a / self.number(3, a) + self.number(0.5, a))
-        return self.where(a <= -3, self.number(0, grad), self.where(a < 3, middle, grad))
+        slope = a / self.number(3, a)
+        slope += self.number(0.5, a)
+        return self.kept(self.where(a >= 3, grad, slope * grad), ~(a <= -3))
 
     def softshrink(self, a: Any, lambd: Any = 0.5) -> Any:
         edge = self.number(lambd, a)
@@ -86,8 +97,8 @@ class Activation:
         return self.where(a > 0, a, weight * a)
 
     def _prelu_kernel_backward(self, grad: Any, a: Any, weight: Any) -> Any:
-        zero = self.number(0, grad)
-        return self.where(a > 0, grad, weight * grad), self.where(a > 0, zero, a * grad)
+        above = a > 0
+        return self.where(above, grad, weight * grad), self.kept(a * grad, ~above)
 
     def glu(self, a: Any, dim: int) -> Any:
         first, second = self.xp.split(a, 2, dim)
