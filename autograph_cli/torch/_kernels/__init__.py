@@ -15,6 +15,7 @@ from .distances import Distances
 from .embedding import Embedding
 from .fourier import Fourier
 from .frames import Frames
+from .gaussian import Gaussian
 from .indexing import Indexing
 from .linear import Linear
 from .losses import Losses
@@ -30,15 +31,17 @@ from .reduction import Reduction
 from .sampling import Sampling
 from .segments import Segments
 from .special import Special
+from .sums import Sums
 from .symmetric import Symmetric
+from .triangles import Triangles
 from .variates import Variates
 from .wide import widen
 
 
 class Kernels(
-    Pointwise, Reduction, Movement, Indexing, Linear, Neural, Activation, Convolution, Frames, Normalization, Pooling,
+    Pointwise, Reduction, Sums, Movement, Indexing, Linear, Neural, Activation, Gaussian, Convolution, Frames, Normalization, Pooling,
     Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
-    Matrices, Symmetric, Segments, Variates,
+    Matrices, Triangles, Symmetric, Segments, Variates,
 ):  # fmt: skip
     """All kernels over one array module `xp` (numpy, cupy)."""
 

@@ -15,16 +15,14 @@ class Embedding:
 
     xp: Any
     number: Any
+    added_at: Any
 
     def rows_added(self, rows: Any, places: Any, count: int) -> Any:
         """A table of `count` rows, each the sum of the rows that belong to its place."""
         out = self.xp.zeros((count, *rows.shape[1:]), rows.dtype)
         if places.size == 0:
             return out
-        order = self.xp.argsort(places, kind="stable")
-        sorted_places = places[order]
-        starts = self.xp.flatnonzero(self.xp.concatenate([[True], sorted_places[1:] != sorted_places[:-1]]))
-        out[sorted_places[starts]] = self.xp.add.reduceat(rows[order], starts, axis=0)
+        self.added_at(out, (places,), rows)
         return out
 
     def _per_frequency(self, rows: Any, places: Any, count: int) -> Any:

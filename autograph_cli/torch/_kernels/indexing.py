@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
+
+_FEW = 128
+"""Elements for which it does not pay to work out where each lies."""
 
 
 class Indexing:
@@ -42,7 +48,7 @@ class Indexing:
             if values.size > 1 and values.shape[0] == 1 and values.ndim > a[places].ndim:
                 raise ValueError
             if accumulate:
-                self.xp.add.at(out, places, values)
+                self.added_at(out, places, values)
             else:
                 out[places] = values
         except IndexError:
@@ -59,17 +65,51 @@ class Indexing:
     def gather(self, a: Any, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
-        found = self._row(a)[self._places(self._row(index), dim)]
+        row, places = self._row(a), self._places(self._row(index), dim)
+        lie = self._positions(row, places, index.size)
+        found = row[places] if lie is None else row.reshape(-1).take(lie)
         return found if index.ndim else found[0]
+
+    def added_at(self, out: Any, places: Any, values: Any) -> None:
+        """`out[places] += values`, also where places repeat: many times faster in one dimension than in several."""
+        lie = self._positions(out, places, values.size) if values.dtype == out.dtype else None
+        if lie is None:
+            self.xp.add.at(out, places, values)
+            return
+        lead = [n for p, n in zip(places, out.shape, strict=False) if p.__class__ is slice]
+        there = self.xp.broadcast_shapes(*(p.shape for p in places[len(lead) :]))
+        every = self.xp.broadcast_to(values, (*lead, *there, *out.shape[len(places) :]))
+        self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
+
+    def _positions(self, a: Any, places: Any, count: int) -> Any:
+        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not simple."""
+        lead = sum(1 for p in places if p.__class__ is slice)
+        rest = places[lead:]
+        if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):
+            return None
+        tail = math.prod(a.shape[len(places) :])
+        lie, step = 0, tail
+        for p, n in zip(reversed(rest), a.shape[lead : len(places)][::-1], strict=True):
+            if p.__class__ is not np.ndarray or p.dtype.kind not in "iu" or not p.size or p.min() < -n or p.max() >= n:
+                return None
+            p = p % n if p.min() < 0 else p.astype(np.intp, copy=False)
+            lie, step = lie + (p if step == 1 else p * step), step * n
+        if tail > 1:
+            lie = lie[..., None] + self.xp.arange(tail)
+        if lead:
+            before = math.prod(a.shape[:lead])
+            lie = self.xp.arange(before).reshape(-1, *[1] * lie.ndim) * step + lie
+        return lie
 
     def _row(self, a: Any) -> Any:
         """A number as a row of one."""
         return a if a.ndim else self.xp.reshape(a, (1,))
 
     def _places(self, index: Any, dim: int) -> Any:
-        grid = list(self.xp.ogrid[tuple(slice(n) for n in index.shape)])
-        grid[dim] = index
-        return tuple(grid)
+        last = index.ndim - 1
+        lines = [self.xp.arange(n).reshape(-1, *[1] * (last - d)) for d, n in enumerate(index.shape)]
+        lines[dim] = index
+        return tuple(lines)
 
     def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
         """A copy of `a`, changed by `write(copy, places, values)`."""
@@ -82,7 +122,11 @@ class Indexing:
         return out if a.ndim else out[0]
 
     def _put(self, out: Any, places: Any, values: Any) -> None:
-        out[places] = values
+        lie = self._positions(out, places, getattr(values, "size", 0))
+        if lie is None or lie.shape != values.shape:
+            out[places] = values
+        else:
+            out.reshape(-1)[lie.reshape(-1)] = values.reshape(-1)
 
     def scatter_src(self, a: Any, dim: int, index: Any, src: Any) -> Any:
         return self._written(a, dim, index, src, self._put)
@@ -91,7 +135,7 @@ class Indexing:
         return self._written(a, dim, index, value, self._put)
 
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
-        return self._written(a, dim, index, src, self.xp.add.at)
+        return self._written(a, dim, index, src, self.added_at)
 
     _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
@@ -129,7 +173,7 @@ class Indexing:
 
     def index_add(self, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
         source = source if alpha == 1 else source * source.dtype.type(alpha)
-        return self._slices(a, dim, index, self._broad(a, dim, index, source), self.xp.add.at)
+        return self._slices(a, dim, index, self._broad(a, dim, index, source), self.added_at)
 
     def _broad(self, a: Any, dim: int, index: Any, source: Any) -> Any:
         """A source of no dimension stands for one slice."""

@@ -17,6 +17,9 @@ class Matrices:
 
     xp: Any
     conj: Any
+    lu_factor: Any
+    linalg_lu_solve: Any
+    linalg_solve_triangular: Any
 
     def sub_as_first(self, a: Any, b: Any) -> Any:
         return self.xp.subtract(a, b, out=self.xp.empty_like(a))
@@ -34,124 +37,6 @@ class Matrices:
         out = self.xp.swapaxes(turned, -1, -2)
         out[...] = a
         return out
-
-    # ---------------------------------------------------------------- triangles
-
-    def linalg_solve_triangular(self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-        if left:
-            return self.column_major(self._substituted(a, b, upper, unitriangular))
-        flip = self.xp.swapaxes
-        return self.column_major(flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2))
-
-    def _substituted(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
-        batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
-        n = a.shape[-1]
-        for i in reversed(range(n)) if upper else range(n):
-            known = slice(i + 1, n) if upper else slice(0, i)
-            row = x[..., i, :]
-            row -= (a[..., i : i + 1, known] @ x[..., known, :])[..., 0, :]
-            if not unitriangular:
-                row /= a[..., i, i, None]
-        return x
-
-    def triangular_solve(self, b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
-        turned = self.xp.swapaxes(a, -1, -2) if transpose else a
-        return self.linalg_solve_triangular(turned, b, upper != transpose, True, unitriangular), self.column_major(a)
-
-    def with_unit_diagonal(self, a: Any) -> Any:
-        """The matrix with ones on its diagonal."""
-        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
-        out[..., i, i] = 1
-        return out
-
-    def set_diagonal(self, a: Any, values: Any) -> Any:
-        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
-        out[..., i, i] = values
-        return out
-
-    def with_half_diagonal(self, a: Any) -> Any:
-        """The matrix with the real part of its diagonal halved."""
-        out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
-        out.real[..., i, i] *= 0.5
-        return out
-
-    # ---------------------------------------------------------------- LU
-
-    def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
-        """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0: none)."""
-        xp = self.xp
-        lu = xp.array(a, order="C")
-        m, n = lu.shape[-2:]
-        k = min(m, n)
-        flat = lu.reshape(-1, m, n)
-        count = xp.arange(len(flat))
-        pivots = xp.empty((len(flat), k), xp.int32)
-        info = xp.zeros(len(flat), xp.int32)
-        for j in range(k):
-            best = j + self._size(flat[:, j:, j]).argmax(1)
-            pivots[:, j] = best + 1
-            rows, others = flat[:, j].copy(), flat[count, best].copy()
-            flat[:, j], flat[count, best] = others, rows
-            pivot = flat[:, j, j]
-            zero = pivot == 0
-            info = xp.where(zero & (info == 0), j + 1, info).astype(xp.int32)
-            below = flat[:, j + 1 :, j]
-            below /= xp.where(zero, 1, pivot)[:, None]
-            flat[:, j + 1 :, j + 1 :] -= below[:, :, None] * flat[:, j : j + 1, j + 1 :]
-        return self.column_major(lu), pivots.reshape(*a.shape[:-2], k), info.reshape(a.shape[:-2])[()]
-
-    def _size(self, a: Any) -> Any:
-        """What LAPACK chooses pivots by."""
-        return abs(a.real) + abs(a.imag) if a.dtype.kind == "c" else abs(a)
-
-    def linalg_lu_factor_ex(self, a: Any) -> Any:
-        return self.lu_factor(a)
-
-    def permutation(self, pivots: Any, m: int) -> Any:
-        """Which row of the matrix became each row of the factors."""
-        xp = self.xp
-        flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-        order = xp.broadcast_to(xp.arange(m), (len(flat), m)).copy()
-        count = xp.arange(len(flat))
-        for j in range(flat.shape[1]):
-            best = flat[:, j] - 1
-            here, there = order[:, j].copy(), order[count, best].copy()
-            order[:, j], order[count, best] = there, here
-        return order.reshape(*pivots.shape[:-1], m)
-
-    def lu_unpack(self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
-        """L, U and the matrix P with P L U = A; empty where not asked for."""
-        xp = self.xp
-        m, n = lu.shape[-2:]
-        k = min(m, n)
-        empty = xp.empty((0,), lu.dtype)
-        lower = self.with_unit_diagonal(xp.tril(lu[..., :k], -1)) if unpack_data else empty
-        upper = xp.triu(lu[..., :k, :]) if unpack_data else empty
-        if not unpack_pivots:
-            return lower, upper, empty
-        order = self.permutation(pivots, m)
-        return lower, upper, xp.swapaxes(xp.eye(m, dtype=lu.dtype)[order], -1, -2).copy()
-
-    def linalg_lu(self, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
-        lu, pivots, _ = self.lu_factor(a)
-        return self.lu_unpack(lu, pivots)
-
-    def linalg_lu_solve(self, lu: Any, pivots: Any, b: Any, left: bool = True, adjoint: bool = False) -> Any:
-        if not left:
-            return self.xp.ascontiguousarray(self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint)))
-        xp, n = self.xp, lu.shape[-1]
-        batch = xp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
-        b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
-        order = xp.broadcast_to(self.permutation(pivots, n), (*batch, n))[..., None]
-        if adjoint:
-            y = self.linalg_solve_triangular(self.mH(lu), b, False)
-            y = self.linalg_solve_triangular(self.mH(lu), y, True, True, True)
-            out = xp.empty_like(y)
-            xp.put_along_axis(out, order, y, -2)
-            return self.column_major(out)
-        y = self.linalg_solve_triangular(lu, xp.take_along_axis(b, order, -2), False, True, True)
-        return self.linalg_solve_triangular(lu, y, True)
 
     # ---------------------------------------------------------------- solving
 
@@ -277,13 +162,15 @@ class Matrices:
         m, n = a.shape[-2:]
         vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
         right = b[..., None] if vector else b
-        values = xp.linalg.svd(a, compute_uv=False)
         rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
-        found = self.linalg_pinv(a, 0.0, rcond, False) @ right
+        u, values, vh = xp.linalg.svd(a, full_matrices=False)
+        keep = values > rcond * values.max(-1, keepdims=True, initial=0)
+        inverse = xp.where(keep, 1 / xp.where(keep, values, 1), 0)
+        found = self.mH(vh) @ (inverse[..., None] * (self.mH(u) @ right))
         # LAPACK writes the solution over the right hand side, which may have more rows.
         x = self.column_major(xp.zeros((*found.shape[:-2], max(m, n), found.shape[-1]), found.dtype))[..., :n, :]
         x[...] = found
-        rank = (values > rcond * values.max(-1, keepdims=True, initial=0)).sum(-1)
+        rank = keep.sum(-1)
         rest = xp.empty((0,), values.dtype)
         if m > n and driver != "gelsy" and (rank == n).all():
             rest = (abs(a @ x - right) ** 2).sum(-2)

@@ -11,22 +11,28 @@ class Neural:
     xp: Any
     number: Any
     where: Any
+    row_sums: Any
 
     def softmax(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return self.xp.ones_like(a)[()]
         if a.size == 0:
             return a
-        power = a - self.xp.max(a, axis=dim, keepdims=True)
+        power = a - self.xp.maximum.reduce(a, axis=dim, keepdims=True)
         self.xp.exp(power, out=power)
-        power /= self.xp.add.reduce(power, axis=dim, keepdims=True)
+        power /= self._total(power, dim)
         return power
+
+    def _total(self, a: Any, dim: int) -> Any:
+        if dim == a.ndim - 1 or dim == -1:
+            return self.row_sums(a)
+        return self.xp.add.reduce(a, axis=dim, keepdims=True)
 
     def softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
         weighted = grad * output
-        weighted -= output * self.xp.add.reduce(weighted, axis=dim, keepdims=True)
+        weighted -= output * self._total(weighted, dim)
         return weighted
 
     def log_softmax(self, a: Any, dim: int) -> Any:
@@ -34,15 +40,15 @@ class Neural:
             return a - a
         if a.size == 0:
             return a
-        centered = a - self.xp.max(a, axis=dim, keepdims=True)
-        centered -= self.xp.log(self.xp.add.reduce(self.xp.exp(centered), axis=dim, keepdims=True))
+        centered = a - self.xp.maximum.reduce(a, axis=dim, keepdims=True)
+        centered -= self.xp.log(self._total(self.xp.exp(centered), dim))
         return centered
 
     def log_softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
         power = self.xp.exp(output)
-        power *= self.xp.add.reduce(grad, axis=dim, keepdims=True)
+        power *= self._total(grad, dim)
         return self.xp.subtract(grad, power, out=power)
 
     def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:

@@ -11,11 +11,21 @@ class Normalization:
 
     xp: Any
     number: Any
+    row_sums: Any
+    row_products: Any
+    column_sums: Any
+    channel_sums: Any
 
     def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-        axes = tuple(range(a.ndim - len(shape), a.ndim))
-        out, mean, rstd = self._normalized(self.xp.ascontiguousarray(a), axes, eps)
-        return self._affine(out, weight, bias), mean, rstd
+        lead = a.ndim - len(shape)
+        out, mean, rstd = self._normalized(self._in_rows(a, lead), eps)
+        beside = (*a.shape[:lead], *[1] * len(shape))
+        return self._affine(out.reshape(a.shape), weight, bias), mean.reshape(beside), rstd.reshape(beside)
+
+    def _in_rows(self, a: Any, lead: int) -> Any:
+        """The same elements row by row, the first `lead` dimensions folded into one and so the others."""
+        count = math.prod(a.shape[lead:])
+        return self.xp.ascontiguousarray(a).reshape(-1 if count else math.prod(a.shape[:lead]), count)
 
     def _affine(self, out: Any, weight: Any, bias: Any) -> Any:
         """`out * weight + bias`, in the memory of `out` where the dtypes allow it."""
@@ -24,22 +34,26 @@ class Normalization:
                 out = change(out, part, out=out if part.dtype == out.dtype else None)
         return out
 
-    def _normalized(self, a: Any, axes: Any, eps: float) -> Any:
-        count = self.number(max(math.prod(a.shape[i] for i in axes), 1), a)
-        mean = self.xp.add.reduce(a, axis=axes, keepdims=True) / count
-        centered = a - mean
-        variance = self.xp.add.reduce(centered * centered, axis=axes, keepdims=True) / count
-        rstd = self.number(1, a) / self.xp.sqrt(variance + self.number(eps, a))
-        centered *= rstd
-        return centered, mean, rstd
+    def _normalized(self, a: Any, eps: float) -> Any:
+        """Of each row: its normal form, its mean and 1 / deviation."""
+        count = self.number(max(a.shape[-1], 1), a)
+        mean = self.row_sums(a) / count
+        out = a - mean
+        rstd = self._deviation(self.row_products(out, out), count, eps)
+        out *= rstd
+        return out, mean, rstd
 
-    def _normalized_back(self, scaled: Any, normal: Any, rstd: Any, axes: Any) -> Any:
-        """The gradient by what was normalized, from the gradient `scaled` of the result `normal`."""
-        count = self.number(max(math.prod(normal.shape[i] for i in axes), 1), normal)
-        mean = self.xp.add.reduce(scaled, axis=axes, keepdims=True) / count
-        along = self.xp.add.reduce(scaled * normal, axis=axes, keepdims=True) / count
-        inner = normal * along
-        inner += mean
+    def _deviation(self, squares: Any, count: Any, eps: float) -> Any:
+        """1 / deviation, from sums of squares."""
+        squares /= count
+        squares += self.number(eps, squares)
+        return self.number(1, squares) / self.xp.sqrt(squares)
+
+    def _normalized_back(self, scaled: Any, normal: Any, rstd: Any) -> Any:
+        """The gradient by the rows that were normalized, from the gradient `scaled` of the result `normal`."""
+        count = self.number(max(normal.shape[-1], 1), normal)
+        inner = normal * (self.row_products(scaled, normal) / count)
+        inner += self.row_sums(scaled) / count
         self.xp.subtract(scaled, inner, out=inner)
         inner *= rstd
         return inner
@@ -47,15 +61,17 @@ class Normalization:
     def native_layer_norm_backward(self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
                                    mask: Any) -> Any:  # fmt: skip
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
-        lead = a.ndim - len(shape)
-        normal, none = a - mean, self.xp.empty(0, a.dtype)
+        lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
+        rstd, g = rstd.reshape(-1, 1), self._in_rows(grad, lead)
+        normal = self._in_rows(a, lead) - mean.reshape(-1, 1)
         normal *= rstd
-        scaled = grad if weight is None else grad * weight
-        outer = tuple(range(lead))
+        image = none
+        if mask[0]:
+            image = self._normalized_back(g if weight is None else g * weight.reshape(-1), normal, rstd).reshape(a.shape)
         return (
-            self._normalized_back(scaled, normal, rstd, tuple(range(lead, a.ndim))) if mask[0] else none,
-            self.xp.add.reduce(grad * normal, axis=outer) if mask[1] else none,
-            self.xp.add.reduce(grad, axis=outer) if mask[2] else none,
+            image,
+            self.column_sums(self.xp.multiply(g, normal, out=normal)).reshape(shape) if mask[1] else none,
+            self.column_sums(g).reshape(shape) if mask[2] else none,
         )
 
     # ---------------------------------------------------------------- channels
@@ -69,50 +85,61 @@ class Normalization:
         if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
             a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
         if training:
-            axes = (0, *range(2, a.ndim))
-            out, mean, rstd = self._normalized(a, axes, eps)
-            mean, rstd = mean.reshape(-1), rstd.reshape(-1)
+            count = self.number(self._each_channel(a), a)
+            mean = self.channel_sums(a) / count
+            out = a - self._by_channel(mean, a)
+            rstd = self._deviation(self.channel_sums(out, out), count, eps)
+            out *= self._by_channel(rstd, a)
         else:
-            scale = self._by_channel(self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var)), a)
-            out = (a - self._by_channel(running_mean, a)) * scale
+            scale = self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
+            out = (a - self._by_channel(running_mean, a)) * self._by_channel(scale, a)
             mean = rstd = self.xp.empty(0, a.dtype)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
 
+    def _each_channel(self, a: Any) -> int:
+        return max(a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0], 1)
+
     def native_batch_norm_backward(self, grad: Any, a: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any,
                                    rstd: Any, training: bool, eps: float, mask: Any) -> Any:  # fmt: skip
-        axes, none = (0, *range(2, a.ndim)), self.xp.empty(0, a.dtype)
+        none = self.xp.empty(0, a.dtype)
         if not training:
             mean, rstd = running_mean, self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
-        rstd = self._by_channel(rstd, a)
-        normal = (a - self._by_channel(mean, a)) * rstd
-        scaled = grad if weight is None else grad * self._by_channel(weight, a)
+        slope = self._by_channel(rstd if weight is None else rstd * weight, a)
+        by_weight = by_bias = none
+        if mask[2] or (mask[0] and training):
+            by_bias = self.channel_sums(grad)
+        if mask[1] or (mask[0] and training):
+            normal = a - self._by_channel(mean, a)
+            normal *= self._by_channel(rstd, a)
+            by_weight = self.channel_sums(grad, normal)
         image = none
-        if mask[0]:
-            image = self._normalized_back(scaled, normal, rstd, axes) if training else scaled * rstd
-        return (
-            image,
-            self.xp.add.reduce(grad * normal, axis=axes) if mask[1] else none,
-            self.xp.add.reduce(grad, axis=axes) if mask[2] else none,
-        )
+        if mask[0] and training:
+            count = self.number(self._each_channel(a), a)
+            normal *= self._by_channel(by_weight / count, a)
+            normal += self._by_channel(by_bias / count, a)
+            image = self.xp.subtract(grad, normal, out=normal)
+            image *= slope
+        elif mask[0]:
+            image = grad * slope
+        return image, by_weight if mask[1] else none, by_bias if mask[2] else none
 
     batch_norm_backward = native_batch_norm_backward
 
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
-        out, mean, rstd = self._normalized(a.reshape(n, groups, -1 if a.size else 0), (2,), eps)
+        out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 
     def native_group_norm_backward(self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any) -> Any:
-        n = a.shape[0]
-        rstd = rstd.reshape(n, groups, 1)
-        normal = (a.reshape(n, groups, a[:1].size // groups) - mean.reshape(n, groups, 1)) * rstd
+        rstd = rstd.reshape(-1, 1)
+        normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)
+        normal *= rstd
         scaled = grad if weight is None else grad * self._by_channel(weight, a)
-        axes = (0, *range(2, a.ndim))
         return (
-            self._normalized_back(scaled.reshape(normal.shape), normal, rstd, (2,)).reshape(a.shape) if mask[0] else None,
-            self.xp.add.reduce(grad * normal.reshape(a.shape), axis=axes) if mask[1] else None,
-            self.xp.add.reduce(grad, axis=axes) if mask[2] else None,
+            self._normalized_back(scaled.reshape(normal.shape), normal, rstd).reshape(a.shape) if mask[0] else None,
+            self.channel_sums(grad, normal.reshape(a.shape)) if mask[1] else None,
+            self.channel_sums(grad) if mask[2] else None,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -111,7 +112,12 @@ class Pointwise:
 
     def sigmoid(self, a: Any) -> Any:
         one = self.number(1, a)
-        return one / (one + self.xp.exp(-a))
+        if a.ndim == 0:
+            return one / (one + self.xp.exp(-a))
+        power = self.xp.negative(a)
+        self.xp.exp(power, out=power)
+        power += one
+        return self.xp.divide(one, power, out=power)
 
     def conj(self, a: Any) -> Any:
         return a.conj() if a.dtype.kind == "c" else a
@@ -223,7 +229,16 @@ class Pointwise:
         return a - self.xp.trunc(a)
 
     def relu(self, a: Any) -> Any:
-        return self.xp.maximum(a, self.number(0, a))
+        if isinstance(a, np.generic):
+            return self.number(0, a) if a < 0 else a
+        return self.between(a, 0, math.inf)
+
+    def between(self, a: Any, low: Any, high: Any) -> Any:
+        """`a` cut off below and above, in one pass: faster than NumPy's maximum with a number."""
+        if a.dtype.kind != "f":
+            a = self.xp.maximum(a, self.number(low, a))
+            return a if high == math.inf else self.xp.minimum(a, self.number(high, a))
+        return a.clip(self.number(low, a), self.number(high, a))
 
     def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
         return self.kept(grad, ~(a <= threshold))
@@ -273,6 +288,8 @@ class Pointwise:
         return self.clamp(a, None, max)
 
     def clamp(self, a: Any, low: Any, high: Any) -> Any:
+        if a.ndim and a.dtype.kind == "f":
+            return self.between(a, -math.inf if low is None else low, math.inf if high is None else high)
         if low is not None:
             a, low = self.with_number(a, low)
             a = self.xp.maximum(a, low)

@@ -32,7 +32,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
             name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
-        return run(self, *wide).astype(kind)[()]
+        return run(self, *wide).astype(kind, copy=False)[()]
 
     return kernel
 

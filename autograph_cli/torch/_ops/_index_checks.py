@@ -33,7 +33,7 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
             raise RuntimeError(_too_large(name, input, dim, index, src))
     n, i = (a.shape[dim] if a.ndim else 1), whole(i)
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
-    if not readable(i):
+    if not readable(i) or (i.min() >= low and i.max() < n):
         return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:

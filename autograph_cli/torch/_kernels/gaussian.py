@@ -1,0 +1,133 @@
+"""The error function, the normal distribution, and the activation made of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._series import ARTANH_ERF
+from .blocks import by_blocks
+
+_STEP, _REACH, _ORDER = 64, 6, 6
+"""Points of the table for each 1, the last of them, and derivatives for the last digit 1/128 at most from a point."""
+
+
+def _erf_table() -> Any:
+    """Taylor coefficients of erf around multiples of 1/64: its derivatives are Hermite polynomials times exp(-x^2)."""
+    centers = np.arange(-_REACH * _STEP, _REACH * _STEP + 1) / _STEP
+    table = [np.array([math.erf(c) for c in centers])]
+    scale = 2 / math.sqrt(math.pi) * np.exp(-centers * centers)
+    before, hermite = np.zeros_like(centers), np.ones_like(centers)
+    for n in range(_ORDER):
+        table.append(scale * hermite * (-1) ** n / math.factorial(n + 1))
+        before, hermite = hermite, 2 * centers * hermite - 2 * n * before
+    return np.stack(table)
+
+
+_ERF = _erf_table()
+_NARROW = tuple(map(np.float32, ARTANH_ERF))
+_FAR = np.float32(4)
+"""Beyond it erf is 1 in float32."""
+
+
+class Gaussian:
+    """Kernels made of the integral of exp(-x**2)."""
+
+    xp: Any
+    number: Any
+
+    def error_function(self, a: Any) -> Any:
+        """erf of numbers in double precision, to the last digit."""
+        return by_blocks(self._erf_by_table, a) if a.ndim else self._erf_by_table(self.xp.asarray(a).reshape(1))[0]
+
+    def _erf_by_table(self, a: Any) -> Any:
+        """The Taylor polynomial around the nearest point of a table."""
+        near = a.clip(-_REACH, _REACH)
+        place = self.xp.rint(near * _STEP)
+        near -= place * (1 / _STEP)
+        index = self.xp.fmax(place, -_REACH * _STEP).astype("int64")
+        index += _REACH * _STEP
+        table = self.xp.asarray(_ERF)
+        total = self.xp.take(table[_ORDER], index)
+        for n in reversed(range(_ORDER)):
+            total *= near
+            total += self.xp.take(table[n], index)
+        return self.xp.copysign(total, a, out=total)
+
+    def _erf_by_tanh(self, a: Any) -> Any:
+        """tanh(x p(x**2)) for a polynomial p: 1e-7 from erf at most, in single precision."""
+        x = a.clip(-_FAR, _FAR)
+        square = x * x
+        total = square * _NARROW[-1]
+        for c in _NARROW[-2:0:-1]:
+            total += c
+            total *= square
+        total += _NARROW[0]
+        total *= x
+        return self.xp.tanh(total, out=total)
+
+    def _normal(self, a: Any) -> Any:
+        """The normal distribution."""
+        scaled = a * self.number(math.sqrt(0.5), a)
+        found = self._erf_by_tanh(scaled) if a.itemsize == 4 else self._erf_by_table(scaled)
+        found += self.number(1, a)
+        found *= self.number(0.5, a)
+        return found
+
+    def gelu(self, a: Any, approximate: str = "none") -> Any:
+        return self._in_float(self._gelu_tanh if approximate == "tanh" else self._gelu, a)
+
+    def gelu_backward(self, grad: Any, a: Any, approximate: str = "none") -> Any:
+        return self._in_float(self._gelu_tanh_backward if approximate == "tanh" else self._gelu_backward, grad, a)
+
+    def _in_float(self, run: Any, *arrays: Any) -> Any:
+        """Block by block, numbers of 16 bits as float32."""
+        kind, shape = arrays[-1].dtype, arrays[-1].shape
+        if kind.itemsize == 2:
+            arrays = tuple(x.astype("float32") for x in arrays)
+        found = by_blocks(run, *arrays) if shape else run(*(self.xp.asarray(x).reshape(1) for x in arrays))[0]
+        return found if found.dtype == kind else found.astype(kind)
+
+    def _gelu(self, a: Any) -> Any:
+        found = self._normal(a)
+        found *= a
+        return found
+
+    def _gelu_backward(self, grad: Any, a: Any) -> Any:
+        slope = a * a
+        slope *= self.number(-0.5, a)
+        self.xp.exp(slope, out=slope)
+        slope *= self.number(1 / math.sqrt(2 * math.pi), a)
+        slope *= a
+        slope += self._normal(a)
+        return slope * grad
+
+    def _gelu_inner(self, a: Any) -> Any:
+        """The tanh that stands for the error function."""
+        inner = a * a
+        inner *= self.number(math.sqrt(2 / math.pi) * 0.044715, a)
+        inner += self.number(math.sqrt(2 / math.pi), a)
+        inner *= a
+        return self.xp.tanh(inner, out=inner)
+
+    def _gelu_tanh(self, a: Any) -> Any:
+        found = self._gelu_inner(a)
+        found += self.number(1, a)
+        found *= self.number(0.5, a)
+        found *= a
+        return found
+
+    def _gelu_tanh_backward(self, grad: Any, a: Any) -> Any:
+        one, half = self.number(1, a), self.number(0.5, a)
+        t = self._gelu_inner(a)
+        slope = a * a
+        slope *= self.number(math.sqrt(2 / math.pi) * 3 * 0.044715, a)
+        slope += self.number(math.sqrt(2 / math.pi), a)
+        slope *= a
+        slope *= one - t * t
+        slope += t
+        slope += one
+        slope *= half
+        return slope * grad
