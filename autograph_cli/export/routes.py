@@ -21,6 +21,8 @@ ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.9)
 """Where on a short arrow its label may stand, the best first."""
 WORSE = 100.0
 """How much worse it is to cover another label than to lie on another line."""
+CROWDED = 120
+"""From so many lines between two rows on, labels no longer keep clear of all of them, for that takes the square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _with_labels(
         for point, above, below in zip(chain, its, its[1:], strict=False):
             if web.row[point] in ways:
                 ways[web.row[point]].append((number, above, below))
-    gaps = {row: _Gap(its) for row, its in ways.items()}
+    gaps = {row: _Gap(its if len(its) < CROWDED else ()) for row, its in ways.items()}
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]

@@ -7,9 +7,10 @@ import inspect
 import textwrap
 from typing import Any
 
+from autograph_cli.record.readable import readable, readable_source
 from autograph_cli.torch._core.node import Node
 
-SHORT = 12
+SHORT = 8
 """So many lines of a function are shown whole."""
 
 
@@ -19,7 +20,7 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
 
     >>> from autograph_cli.torch._core.operation import table
     >>> formula_of(table["tanh"].node)
-    ('self: f.tanh_backward(grad, result)',)
+    ('self: tanh_backward(grad, result)',)
     """
     function = getattr(cls, "_forward_cls", None)
     if function is not None:
@@ -29,20 +30,18 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
         return ()
     lines: list[str] = []
     for derivative in operation.derivatives:
-        text = operation.formula_text(derivative.inputs[0])
-        lines.append(f"{', '.join(derivative.inputs)}: {text}")
-        if text.startswith(f"{derivative.formula.__name__}("):
-            lines += _source_of(derivative.formula, short=True)
+        lines.append(f"{', '.join(derivative.inputs)}: {readable(derivative.formula)}")
+        source = readable_source(derivative.formula)
+        lines += source if len(source) <= SHORT else ()
     return tuple(lines)
 
 
-def _source_of(function: Any, *, short: bool = False) -> tuple[str, ...]:
-    """The lines of a function, blank ones and its docstring left out; only if they are few, where `short`."""
+def _source_of(function: Any) -> tuple[str, ...]:
+    """The lines of a function, blank ones left out."""
     try:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):  # a script from standard input that is gone, or a function that is no Python
         return ()
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     start = next((place for place, line in enumerate(lines) if line.startswith(("def ", "async def "))), 0)
-    lines = lines[start:]
-    return () if short and len(lines) > SHORT else tuple(lines)
+    return tuple(lines[start:])

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_is_shown_of_a_script_is_recorded_by_itself(autograph: Run, folder: Path) -> None:
     shown = autograph("show", "cube.py", "--forward", "--show", "values,formula,line").stdout
-    assert "  y: float32[2] = pow(x)\n      # [1, 8]\n      # cube.py:3  y = x ** 3\n      # self: f.zeros_like(grad) if" in shown
+    assert "  y: float32[2] = pow(x)\n      # [1, 8]\n      # cube.py:3  y = x ** 3\n      # self: zeros_like(grad) if" in shown
 
 
 def test_what_a_run_recorded_is_shown_later(autograph: Run, folder: Path) -> None:

@@ -89,7 +89,7 @@ def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     special = "special_" * bool(shift)
     beyond = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
     node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
-    log = lambda f: getattr(f, special + name)  # noqa: E731
+    log = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
     both = operation(
         f"{special}{name}(Tensor self, Tensor other)", promotes=True, floating=True, node=f"{node}0",
         self=lambda f, grad, self, other: f.masked_fill_Scalar(
