@@ -152,7 +152,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         return memo[id(self)]
     if isinstance(self, Dual) and self._level.by_hand:
         return copy.deepcopy(self._primal, memo)
-    if L.levels and is_followed(self) or isinstance(self, Wrapped):
+    if (L.levels and is_followed(self)) or isinstance(self, Wrapped):
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(type(self), _deep(self._raw, memo))
