@@ -16,12 +16,13 @@ import warnings
 from typing import Any
 
 from . import _kernels, _missing
-from ._core import placement
+from ._core import placement, silence
 from ._kernels.meta_kernels import meta
 
 placement.kernels_by_device["cpu"] = _kernels.cpu
 placement.kernels_by_device["meta"] = meta
-# PyTorch computes inf and nan in silence. NumPy's warnings are silenced for the engine's own lines only.
+silence.install()
+# Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
 from ._core import dtypes, registry

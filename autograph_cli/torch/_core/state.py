@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from . import silence
+
 if TYPE_CHECKING:
     from .node import Node
     from .tensor import Tensor
@@ -80,6 +82,9 @@ class Shared:
 
 class Local(threading.local):
     """Modes of the current thread."""
+
+    def __init__(self) -> None:
+        silence.install()
 
     _grad: bool = True
     inference: bool = False
