@@ -25,7 +25,7 @@ silence.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
-from ._core import dtypes, registry
+from ._core import dtypes, guards, registry
 from ._core import layout as _layout
 from ._core.device import device
 from ._core.dtypes import dtype
@@ -54,7 +54,8 @@ _OPERATIONS = (
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __name__)
-for _name, _method in registry.methods.items():
+_METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
+for _name, _method in (_METHODS | guards.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
 Size.__module__ = "torch"
@@ -139,7 +140,9 @@ newaxis = None
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
-globals().update(registry.functions)
+globals().update(registry.functions | guards.guard("torch", registry.functions))
+for _part in (fft, linalg, special):
+    vars(_part).update(guards.guard(_part.__name__.rpartition(".")[2], vars(_part)))
 globals().update(_FORMER)
 
 

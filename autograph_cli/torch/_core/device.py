@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .named import Named
+from .named import Named, type_name
 from .state import S
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
+NAMES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+)
+"""What PyTorch knows as the types of devices, as its message lists them."""
 
 
 class device(metaclass=Named):
@@ -18,19 +22,20 @@ class device(metaclass=Named):
     """
 
     __slots__ = ("index", "type")
+    type: str
+    index: int | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: Any = (), index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
-        if isinstance(type, int):
-            type, index = "cuda", type
-        name, _, number = str(type).partition(":")
-        if name not in KNOWN:
-            raise RuntimeError(f"Expected one of {', '.join(KNOWN)} device type at start of device string: {type}")
-        if number and not number.isdigit():
-            raise RuntimeError(f"Invalid device string: '{type}'")
-        self.type: str = name
-        self.index: int | None = int(number) if number else index
+        if isinstance(type, int) and index is None:
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        if not isinstance(type, str):
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({type_name(type) if type != () else ''}), but expected one of:\n"
+                " * (torch.device device)\n * (str type, int index = -1)\n"
+            )
+        self.type, self.index = _parsed(type, index)
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
@@ -55,6 +60,22 @@ class device(metaclass=Named):
 
     def __exit__(self, *_: Any) -> None:
         S.default_device = _entered.pop()
+
+
+def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
+    """The type and the index of a device; RuntimeError for what is none."""
+    name, colon, number = text.partition(":")
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    if name not in KNOWN:
+        raise RuntimeError(f"Expected one of {NAMES} device type at start of device string: {name}")
+    if colon and not (number.isdigit() and str(int(number)) == number):
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if number and index is not None:
+        raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
+    if index is not None and index < 0:
+        raise RuntimeError("Device index must not be negative")
+    return name, int(number) if number else index
 
 
 _entered: list[Any] = []

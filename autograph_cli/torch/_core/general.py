@@ -17,6 +17,7 @@ import numpy as np
 from .._kernels.meta import Meta
 from . import autocast, dims, dtypes, placement
 from .memory import resized
+from .named import type_name
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .placement import kernels  # noqa: F401
 from .saved import SavedList, SavedResult, save
@@ -229,8 +230,20 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
         elif numbers and tensors and (position or op.number_first) and isinstance(x, (bool, int, float, complex, np.generic)):
             fixed.append(wrap_number(x, tensors[0]))
         else:
+            check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
     return tuple(fixed)
+
+
+def check_call(op: Operation, args: tuple[Any, ...]) -> None:
+    """Raise what PyTorch says of wrong arguments of the function that an operation is."""
+    from .parsing import parser
+
+    read = parser("torch", op.name)
+    if read is not None:
+        given = list(zip(op.schema.parameters, args, strict=True))
+        places = tuple(x for p, x in given if not p.keyword_only)
+        read.check(places, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
 
 
 def _fits(parameter: Any, x: Any) -> bool:
@@ -245,12 +258,12 @@ def _fits(parameter: Any, x: Any) -> bool:
 def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -> TypeError:
     """PyTorch's sentence for an argument of the wrong type."""
     shown = "input" if name == "self" else name
-    if isinstance(x, (tuple, list)) and kind.startswith("Tensor"):
+    if isinstance(x, (tuple, list)) and "[" in kind:
         index, wrong = next(((i, t) for i, t in enumerate(x) if not isinstance(t, Tensor)), (0, x))
-        return TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(wrong).__name__}")
+        return TypeError(f"expected Tensor as element {index} in argument {position}, but got {type_name(wrong)}")
     expected = "tuple of Tensors" if "[" in kind else "Tensor"
     return TypeError(
-        f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type(x).__name__}"
+        f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type_name(x)}"
     )
 
 

@@ -14,3 +14,12 @@ class Named(type):
             return super().__repr__()
         public = module[len(_PACKAGE) + 1 :].partition("._")[0]
         return f"<class '{public}.{cls.__qualname__}'>"
+
+
+def type_name(x: object) -> str:
+    """The type of an argument as PyTorch's messages call it: `int`, `Tensor`, `numpy.ndarray`, `torch.dtype`."""
+    kind = type(x)
+    public = repr(kind) if type(kind) is Named else ""
+    if public.startswith("<class 'torch.") and kind.__name__ != "Tensor" and "nn" not in public:
+        return public[8:-2]
+    return f"{kind.__module__}.{kind.__name__}" if kind.__module__ in ("numpy", "torch") else kind.__name__

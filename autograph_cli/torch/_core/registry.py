@@ -11,7 +11,7 @@ import numpy as np
 
 from . import autocast, dtypes, general
 from .operation import Operation, operations
-from .state import L, S
+from .state import L
 from .tensor import Tensor
 from .views import check_inplace, run_inplace
 
@@ -55,41 +55,6 @@ def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def of_tensors(name: str, *shown: tuple[str, int]) -> Callable[[F], F]:
-    """A function whose first arguments are tensors: what is none has PyTorch's TypeError, once the call has failed.
-
-    `shown`: how PyTorch calls each of them, and its position. A name that autocast knows is one operation to it.
-    """
-    casts = name in autocast.LISTED
-
-    def decorate(run: F) -> F:
-        parameters = _parameters(run)
-
-        @functools.wraps(run)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if casts and S.special and L.autocast is not None:
-                    return autocast.composed(name, run, args, kwargs)
-                return run(*args, **kwargs)
-            except (AttributeError, TypeError):
-                for place, (argument, position) in enumerate(shown):
-                    x = args[place] if place < len(args) else kwargs.get(parameters[place])
-                    if (place < len(args) or parameters[place] in kwargs) and not isinstance(x, Tensor):
-                        raise TypeError(
-                            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {_type_name(x)}"
-                        ) from None
-                raise
-
-        return checked  # type: ignore[return-value]
-
-    return decorate
-
-
-def _type_name(x: Any) -> str:
-    kind = type(x)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-
-
 def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
     return {names.get(k, k): v for k, v in kwargs.items()}
 
@@ -103,6 +68,7 @@ def accepting(run: Callable[..., Any], names: dict[str, str]) -> Callable[..., A
     def renamed(*args: Any, **kwargs: Any) -> Any:
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
+    renamed.without_keywords = run  # type: ignore[attr-defined]
     return renamed
 
 
@@ -209,6 +175,7 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
             general.put(target, result._raw)
         return out
 
+    wrapped.without_keywords = run  # type: ignore[attr-defined]
     return wrapped
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.registry import composite, functions, of_tensors
+from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from . import activations, arithmetic, reductions, views
 from .arithmetic import no_derivative
@@ -120,14 +120,13 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     return views.view(found, wanted) if reduction == NONE else found
 
 
-@of_tensors("nll_loss_nd", ("input", 1), ("target", 2))
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
              reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Minus the log probability that `input` (N, C, ...) gives to each target class."""
     return _nll_any(input, target, weight, reduction_code(reduction_name(reduction, size_average, reduce)), ignore_index)
 
 
-@of_tensors("cross_entropy_loss", ("input", 1), ("target", 2))
+@autocasts("cross_entropy_loss")
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
-from .._core.registry import composite, of_tensors
+from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._kernels.convolution import output_size
 from . import views
@@ -214,7 +214,7 @@ def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: A
 
 
 @composite(method=False)
-@of_tensors("conv1d", ("input", 1), ("weight", 2))
+@autocasts("conv1d")
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
            groups: int = 1) -> Tensor:  # fmt: skip
     """Slide `weight` (out, in / groups, k) over signals (N, in, length)."""
@@ -222,7 +222,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
 
 
 @composite(method=False)
-@of_tensors("conv2d", ("input", 1), ("weight", 2))
+@autocasts("conv2d")
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
            groups: int = 1) -> Tensor:  # fmt: skip
     """Slide `weight` (out, in / groups, kh, kw) over images (N, in, height, width).

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import generator, randomness
 from .._core.operation import operation
 from .._core.placement import kernels
-from .._core.registry import composite, of_tensors
+from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
@@ -89,7 +89,6 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     return product.add_(shift) if inplace else arithmetic.add(product, shift)  # type: ignore[attr-defined, no-any-return]
 
 
-@of_tensors("dropout", ("input", 1))
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no probability.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.operation import operation
-from .._core.registry import composite, of_tensors
+from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump
@@ -86,7 +86,6 @@ def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -
     bump(weight)
 
 
-@of_tensors("embedding", ("indices", 2), ("weight", 1))
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
               scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
     """The rows of `weight` (V, D) at indices `input`; the row `padding_idx` gets no gradient.

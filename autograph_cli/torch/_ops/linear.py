@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
-from .._core.registry import composite, of_tensors
+from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import arithmetic, views
 
@@ -151,7 +151,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @composite(out=True)
-@of_tensors("matmul", ("input", 1), ("other", 2))
+@autocasts("matmul")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, composed as PyTorch composes it for each pair of dimensions.
 
@@ -239,7 +239,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@of_tensors("linear", ("input", 1), ("weight", 2))
+@autocasts("linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
     if bias is None:

@@ -10,7 +10,6 @@ from .._core import dims
 from .._core.autocast import autocasts
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
-from .._core.registry import of_tensors
 from .._core.stand_in import whole
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -252,7 +251,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return bce(input, target, weight, code)
 
 
-@of_tensors("mse_loss", ("input", 1), ("target", 2))
+@autocasts("mse_loss")
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of the squared differences."""

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operation, operations
-from .._core.registry import composite, of_tensors
+from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
@@ -238,7 +238,6 @@ def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: A
 
 
 @composite(method=False)
-@of_tensors("layer_norm", ("input", 1))
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Tensor:  # fmt: skip
     """Mean 0 and variance 1 over the last dimensions, which have `normalized_shape`; then weight and bias."""
@@ -316,7 +315,6 @@ def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
     return out if bias is None else out + bias[0]  # type: ignore[no-any-return]
 
 
-@of_tensors("batch_norm", ("input", 1))
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
                momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""

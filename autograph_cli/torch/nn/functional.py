@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from .. import _missing
+from .._core import delegates as _delegates
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as softplus
@@ -184,6 +185,9 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
     _with_indices, (fractional_max_pool2d, fractional_max_pool3d)
 )
 native_channel_shuffle = channel_shuffle
+
+
+globals().update(_delegates.guard(globals()))
 
 
 def __getattr__(name: str) -> Any:

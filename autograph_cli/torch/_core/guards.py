@@ -1,0 +1,230 @@
+"""Public functions that look at their arguments, and speak of what is wrong with them as PyTorch does.
+
+A function with signatures (`parsing.py`) refuses a call that fits none of them before it begins; what was taken once is taken by its
+types from then on. The few in `QUICK` are called so often that they look only when something went wrong. Whatever else goes wrong
+inside the engine leaves it as an error that names the function.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from .named import type_name
+from .parsing import Parser, Signature, parser, takes
+from .tensor import Tensor
+
+QUICK = frozenset((
+    "add_", "argmax", "backward", "bmm", "cat", "clamp", "clone", "contiguous", "copy_", "cross_entropy", "detach", "dim", "div_",
+    "dropout", "embedding", "eq", "expand", "flatten", "ge", "gelu", "gt", "item", "layer_norm", "le", "linear", "log_softmax", "lt",
+    "matmul", "max", "mean", "min", "mm", "mse_loss", "mul_", "ne", "norm", "numel", "ones", "permute", "pow", "rand", "randn",
+    "reshape", "select", "size", "softmax", "squeeze", "stack", "std", "sub_", "sum", "t", "tensor", "to", "transpose",
+    "unsqueeze", "var", "view", "zero_", "zeros",
+))  # fmt: skip
+"""Functions that look at their arguments only after something went wrong."""
+_WRONG_KIND = re.compile(r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len")
+_RAISE = dis.opmap["RAISE_VARARGS"]
+_ENGINE = str(Path(__file__).parents[1])
+
+
+def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
+    """The functions of a part of the namespace, which look at their arguments."""
+    return {
+        name: guarded(Check(space, name, run))
+        for name, run in found.items()
+        if isinstance(run, FunctionType) and not name.startswith("_") and (names is None or name in names) and not looks_itself(run)
+    }
+
+
+def looks_itself(run: Any) -> bool:
+    """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
+    op = getattr(run, "op", None)
+    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+
+
+def guarded(check: Check, quick: bool = False) -> Callable[..., Any]:
+    """A function that looks at its arguments: before it begins, or if it is quick once it failed."""
+    run = check.run
+    plain = getattr(run, "without_keywords", run)
+
+    if quick or check.name in QUICK:
+
+        @functools.wraps(run)
+        def explained(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return run(*args, **kwargs) if kwargs else plain(*args)
+            except Exception as error:
+                wrong = check.explain(args, kwargs, error)
+                if wrong is None:
+                    raise
+                raise wrong from wrong.__cause__
+
+        return explained
+
+    known = check.known
+
+    @functools.wraps(run)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or kinds(args) not in known:
+            check(args, kwargs)
+        try:
+            return run(*args, **kwargs) if kwargs else plain(*args)
+        except Exception as error:
+            wrong = check.explain(args, kwargs, error)
+            if wrong is None:
+                raise
+            raise wrong from wrong.__cause__
+
+    return checked
+
+
+def kinds(args: Any) -> tuple[Any, ...]:
+    """The types of arguments, and of the first element of lists."""
+    found = tuple(map(type, args))
+    if tuple in found or list in found:
+        return tuple((k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in zip(found, args, strict=True))
+    return found
+
+
+class Check:
+    """What is known of the arguments of one public function."""
+
+    __slots__ = ("_parser", "known", "name", "run", "space")
+
+    def __init__(self, space: str, name: str, run: Callable[..., Any]) -> None:
+        self.space = space
+        self.name = name
+        self.run = run
+        self.known: set[Any] = set()
+        """Types of arguments that were taken before, where the types alone decide."""
+        self._parser: Parser | bool | None = False
+
+    @property
+    def parser(self) -> Parser | None:
+        if self._parser is False:
+            self._parser = parser(self.space, self.name)
+        return self._parser  # type: ignore[return-value]
+
+    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise PyTorch's TypeError for a call that it would not take."""
+        key = (*kinds(args), *kwargs, *kinds(kwargs.values())) if kwargs else kinds(args)
+        if key not in self.known and self._taken(args, kwargs):
+            self.known.add(key)
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        if self.parser is None:
+            return True
+        if self.space != "Tensor":
+            return self.parser.check(args, kwargs)
+        self._check_self(args)
+        return self.parser.check_method(args[1:], kwargs)
+
+    def _check_self(self, args: tuple[Any, ...]) -> None:
+        if not args:
+            raise TypeError(f"unbound method TensorBase.{self.name}() needs an argument")
+        if not isinstance(args[0], Tensor):
+            kind = type_name(args[0])
+            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object")
+
+    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Exception | None:
+        """The error to raise for a failed call instead of `error`; None if that says what is wrong."""
+        try:
+            self._taken(args, kwargs)
+        except TypeError as wrong:
+            return wrong
+        if not _internal(error):
+            return None
+        found = self._no_tensor(args, kwargs) or self._unclear(args, error)
+        found.__cause__ = error
+        return found
+
+    def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
+        """The error for the first argument that has to be a tensor by its annotation, and is none."""
+        code = _code(self.run)
+        notes = getattr(_innermost(self.run), "__annotations__", {})
+        for place, name in enumerate(code.co_varnames[: code.co_argcount]):
+            x = args[place] if place < len(args) else kwargs.get(name)
+            if notes.get(name) == "Tensor" and (place < len(args) or name in kwargs) and not isinstance(x, Tensor):
+                return TypeError(f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}")
+        return None
+
+    def _unclear(self, args: tuple[Any, ...], error: Exception) -> Exception:
+        given = ", ".join(f"Tensor{list(x.shape)}" if isinstance(x, Tensor) else type_name(x) for x in args)
+        kind = TypeError if _WRONG_KIND.search(str(error)) else RuntimeError
+        return kind(f"{self.name}(): cannot be computed for ({given}): {error}")
+
+
+def _innermost(run: Any) -> Any:
+    while hasattr(run, "__wrapped__"):
+        run = run.__wrapped__
+    return run
+
+
+def _code(run: Any) -> Any:
+    return _innermost(run).__code__
+
+
+def _internal(error: Exception) -> bool:
+    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that says `raise`."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    if code.co_filename == __file__:
+        return False
+    if not code.co_filename.startswith((_ENGINE, "<")):
+        return "numpy" in code.co_filename
+    return code.co_code[trace.tb_lasti] != _RAISE
+
+
+WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
+"""Arguments that a function translates before it hands them on."""
+
+
+class Delegate(Check):
+    """What is known of a function that hands its arguments to another one, whose signature they have to fit.
+
+    `renamed`: what the other one calls some of them.
+    """
+
+    __slots__ = ("renamed",)
+
+    def __init__(self, space: str, name: str, run: Callable[..., Any], renamed: Mapping[str, str] | None = None) -> None:
+        super().__init__(space, name, run)
+        self.renamed = renamed or {}
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        if self.parser is None:
+            return True
+        given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+        wrong = ""
+        for signature in self.parser.signatures:
+            try:
+                return self._fits(self.parser, signature, given, args)
+            except TypeError as error:
+                wrong = str(error)
+        raise TypeError(wrong)
+
+    def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
+        by_type = True
+        for place, parameter in enumerate(signature.parameters):
+            name = self.renamed.get(parameter.name, parameter.name)
+            if name in WORKED_OUT or name not in given or (given[name] is None and (parameter.none or name != "input")):
+                continue
+            taken = takes(parameter, given[name], False)
+            if not taken:
+                raise TypeError(read.wrong(parameter, given[name], args, place))
+            by_type = by_type and taken is True
+        return by_type
+
+
+def _parameters(run: Any) -> tuple[str, ...]:
+    code = _code(run)
+    return code.co_varnames[: code.co_argcount]  # type: ignore[no-any-return]

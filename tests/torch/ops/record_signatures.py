@@ -1,0 +1,97 @@
+"""Writes `_core/signatures.txt`: how PyTorch reads the arguments of the functions that the engine has.
+
+`python tests/torch/ops/record_signatures.py`, where PyTorch and PyYAML are installed. The signatures follow from PyTorch's published
+schemas (`native_functions.yaml`); a few that it writes by hand are listed here.
+"""
+
+import collections
+import re
+from pathlib import Path
+
+TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "signatures.txt"
+SPACES = ("torch", "nn", "fft", "linalg", "special", "Tensor")
+OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
+BEHIND = ("alpha_dropout", "feature_dropout", "grid_sampler", "affine_grid_generator", "poisson_nll_loss", "embedding_bag",
+          "kl_div", "margin_ranking_loss", "hinge_embedding_loss", "cosine_embedding_loss", "triplet_margin_loss")  # fmt: skip
+"""What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
+BY_HAND = {
+    "torch": [
+        "tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool pin_memory=False, bool requires_grad=False, DimnameList? names=None)",
+        "as_tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None)",
+        "nonzero(Tensor input, *, bool as_tuple=False, Tensor out=None)",
+        "numel(Tensor input)",
+        "frombuffer(PyObject* buffer, *, ScalarType dtype, int64_t count=-1, int64_t offset=0, bool requires_grad=False)",
+    ],
+    "Tensor": [
+        "new_tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool requires_grad=False)",
+    ],
+}
+
+
+def generated():
+    """(space, name) -> signatures, in the order in which they are tried."""
+    import torchgen
+    from torchgen.gen import parse_native_yaml
+    from torchgen.packaged.autograd import gen_python_functions as bindings
+
+    folder = Path(torchgen.__file__).parent / "packaged"
+    found, native = {}, parse_native_yaml(*(str(folder / f"ATen/native/{n}.yaml") for n in ("native_functions", "tags")))
+    bound = [f for f in native.native_functions if bindings.should_generate_py_binding(f)]
+    wanted = {s: getattr(bindings, f"is_py_{s}_function") for s in SPACES[:-1]} | {"Tensor": bindings.is_py_variable_method}
+    for space, belongs in wanted.items():
+        pairs = bindings.load_signatures(bound, str(folder / "autograd/deprecated.yaml"), method=space == "Tensor")
+        groups = collections.defaultdict(list)
+        for pair in pairs:
+            if belongs(pair.function):
+                groups[str(pair.function.func.name.name)].append(pair)
+        for name, overloads in groups.items():
+            found[space, name] = [g.signature.signature_str(symint=True) for g in bindings.group_overloads(overloads)]
+    template = (folder / "autograd/templates/python_variable_methods.cpp").read_text()
+    for line in re.findall(r'^ +"([a-z_]+\(.*\)(?:\|deprecated)?)",?$', template, re.MULTILINE):
+        found.setdefault(("Tensor", line.partition("(")[0]), []).append(line)
+    for space, lines in BY_HAND.items():
+        found |= {(space, line.partition("(")[0]): [line] for line in lines}
+    return found
+
+
+def compiled_there(space, name):
+    """Whether real PyTorch's function of that name reads its arguments by these signatures, and the engine has it."""
+    import torch
+
+    from autograph_cli import torch as ours
+
+    public = name.removeprefix(f"{space}_")
+    here = {"torch": ours, "nn": ours.nn.functional, "Tensor": ours.Tensor}.get(space) or getattr(ours, space)
+    there = {"torch": torch, "nn": torch._C._nn, "Tensor": torch.Tensor}.get(space) or getattr(torch, space)
+    is_builtin = type(getattr(there, public, None)).__name__ in ("builtin_function_or_method", "method_descriptor")
+    return is_builtin and (space == "nn" or hasattr(here, public) or name in BEHIND)
+
+
+def shortened(line):
+    return line.replace(OPTIONS, "TensorOptions").replace("c10::string_view", "str").replace("int64_t", "int")
+
+
+def as_method(line):
+    """The signature of the method that goes with a function: without the tensor itself and `out`."""
+    line = re.sub(r"\(Tensor (input|self)(, |\))", lambda m: "(" if m[2] == ", " else "()", line, count=1)
+    return re.sub(r"(, )?Tensor out=None", "", line).replace(", *)", ")").replace("(*)", "()").replace("*, )", ")")
+
+
+def main():
+    lines = []
+    found = generated()
+    for space in SPACES:
+        lines.append(f"[{space}]")
+        for (where, name), signatures in sorted(found.items()):
+            if where != space or not compiled_there(space, name):
+                continue
+            if space == "Tensor" and [*map(as_method, found.get(("torch", name), []))] == signatures and compiled_there("torch", name):
+                lines.append(name)
+            else:
+                lines += map(shortened, signatures)
+    TARGET.write_text("\n".join(lines) + "\n")
+    print(f"{len(lines)} lines")
+
+
+if __name__ == "__main__":
+    main()
