@@ -119,7 +119,7 @@ class Step:
         self.new = [(slot, template) for slot, template in enumerate(given_in(self.events)) if template is not None]
         made = [event.template for event in self.events if isinstance(event, Made)]
         self.rows = len(made) + len(self.new)
-        self.reach = max([where for template in made for where in _wheres(template)], default=0)
+        self.reach = max([where for event in self.events for where, _, _ in addresses(event)], default=0)
         """How many steps back its nodes hang on."""
         self.last_begun = next(event for event in reversed(self.events) if isinstance(event, Begun) and event.outermost)
         self.times = 0
@@ -148,7 +148,12 @@ def given_in(events: list[Event]) -> Iterator[Template | None]:
         yield from event.given
 
 
-def _wheres(template: Template) -> Iterator[int]:
-    for address in (*template.next, *template.args, template.parent):
-        if address is not None:
-            yield address[0]
+def addresses(event: Event) -> Iterator[Address]:
+    """The addresses that are found to be right when an event is seen."""
+    if isinstance(event, Made):
+        template = event.template
+        yield from (address for address in (*template.next, *template.args, template.parent) if address is not None)
+    elif isinstance(event, Begun):
+        yield from event.roots
+    elif isinstance(event, Ended):
+        yield from event.ran

@@ -100,8 +100,8 @@ class Modules:
             place = f"{about.path}.{path}" if path else about.path
             for store in ("_parameters", "_buffers"):
                 for tensor in getattr(inner, store, {}).values():
-                    if isinstance(tensor, Tensor):
-                        self.owners.setdefault(id(tensor), (weakref.ref(tensor), place))
+                    if isinstance(tensor, Tensor) and not self.owner(tensor):
+                        self.owners[id(tensor)] = weakref.ref(tensor), place
         if len(self.known) + len(self.owners) > self.limit:
             self.known = {key: it for key, it in self.known.items() if it.ref() is not None}
             self.owners = {key: it for key, it in self.owners.items() if it[0]() is not None}

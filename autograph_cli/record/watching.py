@@ -11,7 +11,20 @@ from typing import Any
 from autograph_cli.graph import Memory
 from autograph_cli.record import names
 from autograph_cli.record.expecting import Seen, compiled, tensor_places
-from autograph_cli.record.known import OLD, SLOT, Address, Begun, Collected, Ended, Event, Made, Step, Template, path_to
+from autograph_cli.record.known import (
+    OLD,
+    SLOT,
+    Address,
+    Begun,
+    Collected,
+    Ended,
+    Event,
+    Made,
+    Step,
+    Template,
+    addresses,
+    path_to,
+)
 from autograph_cli.record.modules import CallRow
 from autograph_cli.record.rehearsal import Rehearsal
 from autograph_cli.record.saved import is_plain
@@ -199,7 +212,7 @@ class Watch:
             raise _NotPlain
         event.site, event.order, event.derived = entry.site, 1, derived
         event.last = self._address(entry.last_key) if entry.last_key in self.tape.rows else None
-        if event.last is not None and event.last[0] == OLD and self.tape.rows[entry.last_key].is_operation:
+        if event.last is not None and event.last[0] != 0 and self.tape.rows[entry.last_key].is_operation:
             raise _NotPlain
         event.outermost = len(self.tape.running.passes) == 1
         event.variables = [(name, self._address(output)) for name, output in variables if key_of(output) in self.places]
@@ -213,12 +226,13 @@ class Watch:
         self._add(event)
 
     def _keys(self) -> Iterable[tuple[int, Address]]:
-        """The keys and addresses of what was made in this step and those before it, and of what this step was given anew."""
+        """The keys and addresses of what was made in this step or is led to of those before it, and of what this step was given anew."""
         yield from ((key, (0, place, 0)) for key, place in self.places.items())
         new = [template is not None for event in path_to(self.at) for template in event.given]
         yield from ((key, (SLOT, slot, 0)) for key, slot in self.slots.items() if slot < len(new) and new[slot])
-        for back, numbers in enumerate(self.rehearsal.before, 1):
-            yield from ((key, (back, place, 0)) for place, key in enumerate(numbers))
+        before = self.rehearsal.before
+        older = {address[:2] for event in path_to(self.at) for address in addresses(event) if address[0] > 0}
+        yield from ((before[where - 1][place], (where, place, 0)) for where, place in sorted(older))
 
     def _names(self, known: dict[tuple[int, int], list[str]]) -> list[tuple[Address, list[str]]]:
         found = []
