@@ -51,7 +51,6 @@ class Recurrent:
                                   hy: Any, cy: Any, grad_output: Any, grad_hy: Any, grad_cy: Any, reverse: bool,
                                   workspace: Any) -> tuple[Any, ...]:  # fmt: skip
         """The gradients of the seven inputs."""
-        xp = self.xp
         steps, batch, n = output.shape
         _, gates, cells = self._workspace(workspace.view(input.dtype), steps, batch, n)
         slopes, through = self._lstm_slopes(gates, cells, self._earlier(cells, cx, reverse))
