@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 REQUIRED: Any = object()
@@ -18,14 +18,13 @@ class Parameter:
     type: str
     default: Any = REQUIRED
     keyword_only: bool = False
+    is_tensor: bool = field(init=False)
+    is_list: bool = field(init=False)
+    """Whether it is a tensor, or a list of tensors."""
 
-    @property
-    def is_tensor(self) -> bool:
-        return self.type in ("Tensor", "Tensor?")
-
-    @property
-    def is_list(self) -> bool:
-        return self.type.startswith(("Tensor[", "Tensor?["))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_tensor", self.type in ("Tensor", "Tensor?"))
+        object.__setattr__(self, "is_list", self.type.startswith(("Tensor[", "Tensor?[")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory import address, owner, window
 from .memory import address, window
+from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved import INFERENCE, Packed, freed, short_name
 from .state import L, S, next_sequence_nr
@@ -145,6 +148,7 @@ def _other_dtype(base: Tensor, window: Any) -> Tensor:
     return made
 
 
+@functools.cache
 def _as_strided_node() -> type[Node]:
     from .operation import table
 
@@ -292,6 +296,9 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
     if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
         return
+    mine, theirs = owner(written), owner(read)
+    if mine is not theirs and mine.flags.owndata and theirs.flags.owndata:
+        return
     if not apart and address(written) == address(read) and _steps(written) == _steps(read):
         return
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
@@ -361,8 +368,7 @@ def move_retained(tensor: Tensor, before: Edge | None) -> None:
 
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
-    from . import general
-
+    general = _general()
     args = general.operands(op, args)
     if L.levels:
         found = general.Transforms.inplace(op, args)
@@ -382,7 +388,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         _check_apart(op, args)
     result = _result_for(target, general.compute(op, args)[0])
     _check_apart(op, args)
-    before = _operations().clone(target) if wants and "self" in op.saved_names else None
+    before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
     node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
@@ -401,6 +407,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return target
 
 
+def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
+    if "self" not in op.saved_names:
+        return False
+    guard = op.guards["self"]
+    return guard is None or edges[guard] is not None
+
+
 def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
     target = args[0]
     for x in args[1:]:
@@ -408,10 +421,18 @@ def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
             check_overlap(target._raw, x._raw, op.name in _APART)
 
 
+@functools.cache
 def _operations() -> Any:
     from .operation import operations as found
 
     return found
+
+
+@functools.cache
+def _general() -> Any:
+    from . import general
+
+    return general
 
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:

@@ -9,7 +9,7 @@ class Recurrent:
     """Kernels of recurrent layers. A sequence is (steps, batch, features)."""
 
     xp: Any
-    sigmoid: Any
+    number: Any
 
     def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> list[Any]:
         return self.split(a, split_size, dim)  # type: ignore[no-any-return]
@@ -18,56 +18,81 @@ class Recurrent:
                          *_: Any) -> tuple[Any, Any, Any, Any]:  # fmt: skip
         """Outputs, last hidden state, last cell state, and what backward needs (opaque bytes)."""
         xp = self.xp
-        steps, batch, _features = input.shape
+        steps, batch, features = input.shape
         n = w_hh.shape[1]
-        inward = (input.reshape(steps * batch, -1) @ w_ih.T + (b_ih + b_hh)).reshape(steps, batch, 4 * n)
-        # For each step: the four gates, then the cell state.
-        work = xp.empty((steps, batch, 5 * n), input.dtype)
+        kept, gates, cells = self._workspace(xp.empty(steps * batch * 5 * n, input.dtype), steps, batch, n)
+        xp.matmul(input.reshape(steps * batch, features), w_ih.T, out=gates.reshape(steps * batch, 4 * n))
+        gates += b_ih + b_hh
         out = xp.empty((steps, batch, n), input.dtype)
-        w_hh = w_hh.T
+        one, onward = self.number(1, input), w_hh.T
         for t in reversed(range(steps)) if reverse else range(steps):
-            gates = hx @ w_hh
-            gates += inward[t]
-            kept = work[t]
-            kept[:, : 4 * n] = self.sigmoid(gates)
-            kept[:, 2 * n : 3 * n] = xp.tanh(gates[:, 2 * n : 3 * n])
-            i, f, g, o = (kept[:, k * n : (k + 1) * n] for k in range(4))
-            cx = f * cx + i * g
-            kept[:, 4 * n :] = cx
-            hx = out[t] = o * xp.tanh(cx)
-        return out, hx.copy(), cx, work.view(xp.uint8).reshape(-1)
+            here, cell, h = gates[t], cells[t], out[t]
+            here += hx @ onward
+            new = xp.tanh(here[:, 2 * n : 3 * n])
+            xp.negative(here, out=here)
+            xp.exp(here, out=here)
+            here += one
+            xp.divide(one, here, out=here)
+            here[:, 2 * n : 3 * n] = new
+            new *= here[:, :n]
+            xp.multiply(here[:, n : 2 * n], cx, out=cell)
+            cell += new
+            xp.tanh(cell, out=h)
+            h *= here[:, 3 * n :]
+            hx, cx = h, cell
+        return out, hx.copy(), cx.copy(), kept.view(xp.uint8)
+
+    def _workspace(self, kept: Any, steps: int, batch: int, n: int) -> tuple[Any, Any, Any]:
+        """The memory kept for backward, and in it the four gates (input, forget, new, output) and the cell state of each step."""
+        split = steps * batch * 4 * n
+        return kept, kept[:split].reshape(steps, batch, 4 * n), kept[split:].reshape(steps, batch, n)
 
     def mkldnn_rnn_layer_backward(self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, output: Any,
                                   hy: Any, cy: Any, grad_output: Any, grad_hy: Any, grad_cy: Any, reverse: bool,
                                   workspace: Any) -> tuple[Any, ...]:  # fmt: skip
         """The gradients of the seven inputs."""
-        xp = self.xp
         steps, batch, n = output.shape
-        work = workspace.view(input.dtype).reshape(steps, batch, 5 * n)
-        grad_gates = xp.empty((steps, batch, 4 * n), input.dtype)
-        before = xp.empty_like(output)
-        """The hidden state that each step started from."""
-        order = range(steps)[:: -1 if reverse else 1]
-        for t, earlier in zip(order, (None, *order), strict=False):
-            before[t] = hx if earlier is None else output[earlier]
-        for t, earlier in reversed(list(zip(order, (None, *order), strict=False))):
-            i, f, g, o, cell = (work[t][:, k * n : (k + 1) * n] for k in range(5))
-            cell_before = cx if earlier is None else work[earlier][:, 4 * n :]
+        _, gates, cells = self._workspace(workspace.view(input.dtype), steps, batch, n)
+        slopes, through = self._lstm_slopes(gates, cells, self._earlier(cells, cx, reverse))
+        for t in range(steps) if reverse else reversed(range(steps)):
             top = grad_output[t] + grad_hy
-            squashed = xp.tanh(cell)
-            inner = grad_cy + top * o * (1 - squashed * squashed)
-            parts = inner * g * i * (1 - i), inner * cell_before * f * (1 - f), inner * i * (1 - g * g), top * squashed * o * (1 - o)
-            xp.concatenate(parts, axis=1, out=grad_gates[t])
-            grad_hy = grad_gates[t] @ w_hh
-            grad_cy = inner * f
-        flat = grad_gates.reshape(steps * batch, 4 * n)
+            grad_cy = grad_cy + top * through[t]
+            here = slopes[t]
+            here[:, :3] *= grad_cy[:, None]
+            here[:, 3] *= top
+            grad_hy = here.reshape(batch, 4 * n) @ w_hh
+            grad_cy *= gates[t][:, n : 2 * n]
+        flat = slopes.reshape(steps * batch, 4 * n)
         bias = flat.sum(axis=0)
         return (
             (flat @ w_ih).reshape(input.shape),
             flat.T @ input.reshape(steps * batch, -1),
-            flat.T @ before.reshape(steps * batch, n),
+            flat.T @ self._earlier(output, hx, reverse).reshape(steps * batch, n),
             bias, bias, grad_hy, grad_cy,
         )  # fmt: skip
+
+    def _earlier(self, states: Any, first: Any, reverse: bool) -> Any:
+        """The state that each step started from."""
+        before = self.xp.empty_like(states)
+        if reverse:
+            before[:-1], before[-1] = states[1:], first
+        else:
+            before[1:], before[0] = states[:-1], first
+        return before
+
+    def _lstm_slopes(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
+        """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they are
+        squashed, (steps, batch, 4, n); and that of the output by the cell state."""
+        gates = gates.reshape(*cells.shape[:2], 4, -1)
+        one, squashed = self.number(1, cells), self.xp.tanh(cells)
+        slopes = one - gates
+        slopes *= gates
+        slopes[:, :, 2] = one - gates[:, :, 2] * gates[:, :, 2]
+        for gate, factor in enumerate((gates[:, :, 2], before, gates[:, :, 0], squashed)):
+            slopes[:, :, gate] *= factor
+        through = one - squashed * squashed
+        through *= gates[:, :, 3]
+        return slopes, through
 
     def _pack_padded_sequence(self, input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
         """What is no padding, step by step, and how many sequences each step has; `lengths` do not grow."""
