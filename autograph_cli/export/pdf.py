@@ -5,39 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from autograph_cli.export.arranging import FRAME_TITLE
+from autograph_cli.export.drawing import Area, Text, Way, pieces
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.placed import (
-    Ground,
-    Line,
-    Place,
-    Placed,
-    Point,
-    bars,
-    dashes,
-    fill_of,
-    head,
-    links,
-    outline,
-    phases,
-    plate_fill,
-    written,
-)
-from autograph_cli.export.routes import label_width
-from autograph_cli.export.style import (
-    BAND,
-    BANDS,
-    EDGE,
-    FRAME_LINE,
-    INK,
-    LINE,
-    LINK,
-    PALE_INK,
-    STYLES,
-    TITLE,
-    Style,
-    text_width,
-)
+from autograph_cli.export.placed import Place, Placed, Point, outline
 
 LARGEST = 14_400.0
 """Points of a side that readers accept."""
@@ -74,47 +44,10 @@ def to_pdf(placed: Placed) -> bytes:
     if max(placed.width, placed.height) > LARGEST:
         raise ExportError("The graph is too big for a PDF page: choose svg, or a smaller part with --from and --to.")
     page = _Page(placed.height)
-    _draw(page, placed)
+    for piece in pieces(placed):
+        for part in piece.parts:
+            page.draw(part)
     return _file(placed, "\n".join(page.lines).encode("latin-1"))
-
-
-def _draw(page: _Page, placed: Placed) -> None:
-    scene, under = placed.scene, Ground(placed)
-    if scene.title:
-        page.words(scene.title, placed.title, TITLE, INK)
-    for lane in placed.lanes:
-        middle = Place((lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2, lane.right - lane.left,
-                       lane.bottom - lane.top)  # fmt: skip
-        page.paint(fill_of(lane), BANDS[lane.band.order % len(BANDS)][1], page.rounded(middle, 8.0))
-    for plate in placed.plates:
-        middle = Place((plate.left + plate.right) / 2, (plate.top + plate.bottom) / 2, plate.right - plate.left,
-                       plate.bottom - plate.top)  # fmt: skip
-        page.paint(plate_fill(placed, plate), FRAME_LINE, page.rounded(middle, 6.0))
-        page.words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
-    for _, start, curve in links(placed):
-        page.lines.append(f"{_colour(LINK)} RG 0.6 w [] 0 d {page.at(start)} m {page.at(*curve)} c S")
-    for arrow, line, phase in zip(scene.arrows, placed.lines, phases(placed), strict=True):
-        page.arrow(line, dashes(arrow), phase)
-    for arrow, line in zip(scene.arrows, placed.lines, strict=True):
-        if arrow.label and line.label:
-            (x, y), width = line.label, label_width(arrow.label)
-            page.ground(under.at(line.label), Place(x, y, width, EDGE))
-            page.words(arrow.label, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
-    for lane in placed.lanes:
-        (x, y), width = lane.title, text_width(lane.band.title) * BAND
-        page.ground(fill_of(lane), Place(x + width / 2 - 2, y - 4, width, BAND + 3))
-        page.words(lane.band.title, lane.title, BAND, PALE_INK)
-    for box, place in zip(scene.boxes, placed.places, strict=True):
-        page.shape(box.style, place)
-        for number, (words, at, size) in enumerate(written(box, place)):
-            page.words(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
-        for bar in bars(box, place):
-            page.ground(PALE_INK, bar)
-    for sample in placed.samples:
-        at = (sample.place.x, sample.place.y + EDGE * 0.35)
-        if sample.style:
-            page.shape(sample.style, sample.place)
-        page.words(sample.words, at, EDGE, INK if sample.style else PALE_INK, centred=sample.style is not None)
 
 
 class _Page:
@@ -127,22 +60,28 @@ class _Page:
     def at(self, *points: Point) -> str:
         return " ".join(f"{_number(x)} {_number(self.height - y)}" for x, y in points)
 
-    def paint(self, fill: str, line: str, way: str, width: str = "1", dash: str = "") -> None:
-        self.lines.append(f"{_colour(fill)} rg {_colour(line)} RG {width} w [{dash}] 0 d {way} h B")
+    def draw(self, part: Area | Text | Way) -> None:
+        """Draw a part of a picture."""
+        if isinstance(part, Area):
+            self.area(part)
+        elif isinstance(part, Text):
+            self.words(part)
+        else:
+            self.way(part)
 
-    def ground(self, fill: str, place: Place) -> None:
-        self.lines.append(f"{_colour(fill)} rg {self.polygon(outline('operation', place))} h f")
-
-    def shape(self, style: Style, place: Place) -> None:
-        look = STYLES[style]
+    def area(self, area: Area) -> None:
+        place = area.place
+        if not area.line:
+            self.lines.append(f"{_colour(area.fill)} rg {self.polygon(outline('operation', place))} h f")
+            return
         if place.round:
             way = self.rounded(place, place.width / 2, place.height / 2)
-        elif "rounded" in look["style"]:
-            way = self.rounded(place, 8.0)
+        elif area.corner:
+            way = self.rounded(place, area.corner)
         else:
-            way = self.polygon(outline(style, place))
-        dash = "4 3" if "dashed" in look["style"] else ""
-        self.paint(look["fillcolor"], look["color"], way, look.get("penwidth", "1"), dash)
+            way = self.polygon(outline("input" if area.slanted else "operation", place))
+        look = f"{area.thick or '1'} w [{'4 3' if area.dashed else ''}] 0 d"
+        self.lines.append(f"{_colour(area.fill)} rg {_colour(area.line)} RG {look} {way} h B")
 
     def polygon(self, points: Sequence[Point]) -> str:
         return f"{self.at(points[0])} m " + " ".join(f"{self.at(point)} l" for point in points[1:])
@@ -164,22 +103,25 @@ class _Page:
             way += f" {self.at(start)} l {self.at(*curve)} c"
         return way
 
-    def arrow(self, line: Line, dash: str, phase: float) -> None:
-        tip, *back = head(line)
-        way = f"{self.at(line.start)} m"
-        for number, stroke in enumerate(line.strokes, 1):
-            points = (*stroke[:-1], (tip[0], back[0][1])) if number == len(line.strokes) else stroke
-            way += f" {self.at(*points)} {'c' if len(points) == 3 else 'l'}"
-        self.lines.append(f"{_colour(LINE)} RG {_colour(LINE)} rg 1 w [{dash}] {_number(phase)} d {way} S")
-        self.lines.append(f"{self.polygon((tip, *back))} h f")
-
-    def words(self, text: str, at: Point, size: float, ink: str, *, centred: bool = False) -> None:
-        """Write a line of text, in runs of one font each."""
-        if not text:
+    def way(self, way: Way) -> None:
+        ink, drawn = _colour(way.colour), f"{self.at(way.line.start)} m"
+        strokes = way.line.strokes
+        for number, stroke in enumerate(strokes, 1):
+            points = (*stroke[:-1], way.neck) if way.head and number == len(strokes) else stroke
+            drawn += f" {self.at(*points)} {'c' if len(points) == 3 else 'l'}"
+        if not way.head:
+            self.lines.append(f"{ink} RG 0.6 w [] 0 d {drawn} S")
             return
-        x = at[0] - helvetica_width(text) * size / 2 if centred else at[0]
-        parts = [f"BT {_colour(ink)} rg {self.at((x, at[1]))} Td"]
-        parts += [f"/{font} {size} Tf <{codes.hex()}> Tj" for font, codes in _runs(text)]
+        self.lines.append(f"{ink} RG {ink} rg 1 w [{way.dash}] {_number(way.phase)} d {drawn} S")
+        self.lines.append(f"{self.polygon(way.head)} h f")
+
+    def words(self, text: Text) -> None:
+        """Write a line of text, in runs of one font each."""
+        if not text.words:
+            return
+        x = text.at[0] - helvetica_width(text.words) * text.size / 2 if text.centred else text.at[0]
+        parts = [f"BT {_colour(text.ink)} rg {self.at((x, text.at[1]))} Td"]
+        parts += [f"/{font} {text.size} Tf <{codes.hex()}> Tj" for font, codes in _runs(text.words)]
         self.lines.append(" ".join([*parts, "ET"]))
 
 

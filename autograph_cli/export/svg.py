@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from dataclasses import replace
+from itertools import groupby
+from typing import get_args
 
-from autograph_cli.export.arranging import FRAME_TITLE
-from autograph_cli.export.placed import (
-    Ground,
-    Lane,
-    Line,
-    Place,
-    Placed,
-    Plate,
-    Point,
-    Sample,
-    bars,
-    dashes,
-    fill_of,
-    head,
-    links,
-    outline,
-    phases,
-    plate_fill,
-    written,
-)
-from autograph_cli.export.routes import label_width
-from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import (
-    BAND,
-    BANDS,
-    EDGE,
-    FRAME_LINE,
-    INK,
-    LINE,
-    LINK,
-    PALE_INK,
-    STYLES,
-    TITLE,
-    Style,
-    text_width,
-)
+from autograph_cli.export.drawing import Area, Piece, Role, Text, Way, pieces
+from autograph_cli.export.placed import Line, Placed, Point, outline
+from autograph_cli.export.style import EDGE, LINE, PALE_INK, TITLE
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans CJK SC', sans-serif"
+_AROUND: dict[Role, str] = {
+    "arrow": f'fill="none" stroke="{LINE}"',
+    "label": f'font-size="{EDGE}" fill="{PALE_INK}"',
+}
+"""What is said once for all pieces of a kind, in a group around them."""
 
 
 def to_svg(placed: Placed, *, page: bool = False) -> str:
@@ -51,56 +24,77 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
 
     For a page it has no tooltips, and what the page moves is in groups: each label and heading, and the legend.
     """
-    if page:
-        plates = tuple(replace(plate, frame=replace(plate.frame, tooltip="")) for plate in placed.plates)
-        placed = replace(placed, scene=_without_tooltips(placed.scene), plates=plates)
     width, height = _number(placed.width), _number(placed.height)
-    scene = placed.scene
     parts = [
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
         f'viewBox="0 0 {width} {height}" font-family="{FONTS}" font-size="{TITLE}" text-anchor="middle">\n'
-        f"<title>{_text(scene.title or 'autograph')}</title>\n"
+        f"<title>{_text(placed.scene.title or 'autograph')}</title>\n"
         f'<rect width="{width}" height="{height}" fill="white"/>\n'
     ]
-    if scene.title:
-        parts.append(_words(scene.title, placed.title, TITLE, INK, anchor="start"))
-    parts += map(_lane, placed.lanes)
-    parts += [_plate(placed, plate) for plate in placed.plates]
-    parts += [
-        f'<path class="link" d="M{_point(start)}C{" ".join(map(_point, curve))}" fill="none" stroke="{LINK}" '
-        f'stroke-width="0.6"/>\n'
-        for _, start, curve in links(placed)
-    ]
-    parts.append(f'<g fill="none" stroke="{LINE}">\n')
-    under = Ground(placed)
-    arrows = list(enumerate(zip(scene.arrows, placed.lines, strict=True)))
-    starts = phases(placed)
-    parts += [_arrow(f"e{number}", arrow, line, starts[number]) for number, (arrow, line) in arrows]
-    parts.append("</g>\n")
-    parts.append(f'<g font-size="{EDGE}" fill="{PALE_INK}">\n')
-    parts += [
-        _group("label", _label(arrow.label, line.label, under.at(line.label)), page)
-        for _, (arrow, line) in arrows
-        if arrow.label and line.label
-    ]
-    parts.append("</g>\n")
-    parts += [_group("heading", _heading(lane), page) for lane in placed.lanes]
-    parts += map(_box, scene.boxes, placed.places)
-    parts.append(_group("legend", "".join(map(_sample, placed.samples)), page))
+    by_role = groupby(pieces(placed), lambda piece: piece.role)
+    written = {role: "".join([_piece(piece, page) for piece in its]) for role, its in by_role}
+    for role in get_args(Role):
+        inner = written.get(role, "")
+        if role in _AROUND:
+            inner = f"<g {_AROUND[role]}>\n{inner}</g>\n"
+        parts.append(f'<g class="legend">{inner}</g>\n' if page and role == "sample" else inner)
     return "".join([*parts, "</svg>\n"])
 
 
-def _group(name: str, inner: str, wanted: bool) -> str:
-    return f'<g class="{name}">{inner}</g>\n' if wanted else inner
+def _piece(piece: Piece, page: bool) -> str:
+    """A piece, in a group of its own where something is to be found there."""
+    if piece.role == "band":
+        return _part(piece.parts[0], f' id="{piece.key}" class="band"')
+    if piece.role == "link":
+        return _part(piece.parts[0], ' class="link"')
+    inner = "".join(_part(part, bare=piece.role in _AROUND) for part in piece.parts)
+    if piece.role in ("label", "heading"):
+        inner = inner.replace("/>\n", "/>", 1)
+        return f'<g class="{piece.role}">{inner}</g>\n' if page else inner
+    if piece.role in ("title", "sample"):
+        return inner
+    tooltip = f"<title>{_text(piece.tooltip)}</title>" if piece.tooltip and not page else ""
+    kind = {"frame": "module", "arrow": "arrow"}.get(piece.role, piece.style)
+    return f'<g id="{piece.key}" class="{kind}">{tooltip}{inner}</g>\n'
 
 
-def _without_tooltips(scene: Scene) -> Scene:
-    boxes = tuple(replace(box, tooltip="") for box in scene.boxes)
-    return replace(scene, boxes=boxes, arrows=tuple(replace(arrow, tooltip="") for arrow in scene.arrows))
+def _part(part: Area | Text | Way, said: str = "", *, bare: bool = False) -> str:
+    """A part, with these attributes in front of its own; what a group around says of `bare` text is left out."""
+    if isinstance(part, Area):
+        return f"<{_shape(part, said)}/>\n"
+    return _words(part, bare) if isinstance(part, Text) else _way(part, said)
 
 
-def path(line: Line, end: Point | None = None) -> str:
+def _shape(area: Area, said: str) -> str:
+    place = area.place
+    paint = f'fill="{area.fill}"' + (f' stroke="{area.line}"' if area.line else "")
+    paint += f' stroke-width="{area.thick}"' if area.thick else ""
+    paint += ' stroke-dasharray="4,3"' if area.dashed else ""
+    if place.round:
+        radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
+        return f'ellipse{said} cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}'
+    corners = outline("input" if area.slanted else "operation", place)
+    if area.slanted:
+        return f'polygon{said} points="{" ".join(map(_point, corners))}" {paint}'
+    (x, y), size = corners[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    corner = f' rx="{_number(area.corner)}"' if area.corner else ""
+    return f'rect{said} x="{_number(x)}" y="{_number(y)}" {size}{corner} {paint}'
+
+
+def _way(way: Way, said: str) -> str:
+    if not way.head:
+        return f'<path{said} d="{_path(way.line)}" fill="none" stroke="{way.colour}" stroke-width="0.6"/>\n'
+    dash = f' stroke-dasharray="{way.dash}"' if way.dash else ""
+    dash += f' stroke-dashoffset="{_number(way.phase)}"' if way.phase else ""
+    points = " ".join(map(_point, way.head))
+    return (
+        f'<path{said} d="{_path(way.line, way.neck)}"{dash}/>'
+        f'<polygon points="{points}" fill="{way.colour}" stroke="none"/>'
+    )
+
+
+def _path(line: Line, end: Point | None = None) -> str:
     """The way of a line in SVG's words; `end` instead of its last point."""
     strokes = [*line.strokes[:-1], (*line.strokes[-1][:-1], end)] if end else line.strokes
     words = [f"M{_point(line.start)}"]
@@ -108,100 +102,11 @@ def path(line: Line, end: Point | None = None) -> str:
     return "".join(words)
 
 
-def _arrow(key: str, arrow: Arrow, line: Line, phase: float) -> str:
-    tip, *back = head(line)
-    dash = f' stroke-dasharray="{dashes(arrow)}"' if dashes(arrow) else ""
-    dash += f' stroke-dashoffset="{_number(phase)}"' if phase else ""
-    points = " ".join(map(_point, (tip, *back)))
-    neck = tip[0], back[0][1]
-    return (
-        f'<g id="{key}" class="arrow">{_tooltip(arrow.tooltip)}<path d="{path(line, neck)}"{dash}/>'
-        f'<polygon points="{points}" fill="{LINE}" stroke="none"/></g>\n'
-    )
-
-
-def _label(words: str, middle: Point, ground: str) -> str:
-    """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
-    (x, y), width = middle, label_width(words)
-    return (
-        f'<rect x="{_number(x - width / 2)}" y="{_number(y - EDGE / 2)}" width="{_number(width)}" height="{EDGE}" '
-        f'fill="{ground}"/>'
-        f'<text x="{_number(x)}" y="{_number(y + EDGE * 0.35)}">{_text(words)}</text>\n'
-    )
-
-
-def _lane(lane: Lane) -> str:
-    fill, line = BANDS[lane.band.order % len(BANDS)]
-    size = f'width="{_number(lane.right - lane.left)}" height="{_number(lane.bottom - lane.top)}"'
-    return (
-        f'<rect id="band_{lane.band.number}" class="band" x="{_number(lane.left)}" y="{_number(lane.top)}" {size} '
-        f'rx="8" fill="{fill}" stroke="{line}"/>\n'
-    )
-
-
-def _plate(placed: Placed, plate: Plate) -> str:
-    size = f'width="{_number(plate.right - plate.left)}" height="{_number(plate.bottom - plate.top)}"'
-    title = _words(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK, anchor="start")
-    paint = f'fill="{plate_fill(placed, plate)}" stroke="{FRAME_LINE}"'
-    return (
-        f'<g id="{plate.frame.id}" class="module">{_tooltip(plate.frame.tooltip)}<rect x="{_number(plate.left)}" '
-        f'y="{_number(plate.top)}" {size} rx="6" {paint}/>\n{title}</g>\n'
-    )
-
-
-def _heading(lane: Lane) -> str:
-    (x, y), width = lane.title, text_width(lane.band.title) * BAND
-    return (
-        f'<rect x="{_number(x - 2)}" y="{_number(y - BAND)}" width="{_number(width)}" height="{BAND + 3}" '
-        f'fill="{fill_of(lane)}"/>{_words(lane.band.title, lane.title, BAND, PALE_INK, anchor="start")}'
-    )
-
-
-def _box(box: Box, place: Place) -> str:
-    lines = "".join(
-        _words(words, at, size, PALE_INK if number else INK, anchor="start" if number and box.left else "")
-        for number, (words, at, size) in enumerate(written(box, place))
-    )
-    lines += "".join(map(_bar, bars(box, place)))
-    return f'<g id="{box.id}" class="{box.style}">{_tooltip(box.tooltip)}{_shape(box.style, place)}\n{lines}</g>\n'
-
-
-def _bar(place: Place) -> str:
-    (x, y), size = outline("operation", place)[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
-    return f'<rect x="{_number(x)}" y="{_number(y)}" {size} fill="{PALE_INK}"/>\n'
-
-
-def _shape(style: Style, place: Place) -> str:
-    look = STYLES[style]
-    paint = f'fill="{look["fillcolor"]}" stroke="{look["color"]}"'
-    if "penwidth" in look:
-        paint += f' stroke-width="{look["penwidth"]}"'
-    if "dashed" in look["style"]:
-        paint += ' stroke-dasharray="4,3"'
-    if place.round:
-        radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
-        return f'<ellipse cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}/>'
-    if style == "input":
-        return f'<polygon points="{" ".join(map(_point, outline(style, place)))}" {paint}/>'
-    corner = ' rx="8"' if "rounded" in look["style"] else ""
-    (x, y), size = outline(style, place)[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
-    return f'<rect x="{_number(x)}" y="{_number(y)}" {size}{corner} {paint}/>'
-
-
-def _sample(sample: Sample) -> str:
-    place = sample.place
-    if sample.style is None:
-        return _words(sample.words, (place.x, place.y + EDGE * 0.35), EDGE, PALE_INK, anchor="start")
-    return _shape(sample.style, place) + "\n" + _words(sample.words, (place.x, place.y + EDGE * 0.35), EDGE, INK)
-
-
-def _words(words: str, at: Point, size: float, ink: str, anchor: str = "") -> str:
-    extra = (f' text-anchor="{anchor}"' if anchor else "") + (f' font-size="{size}"' if size != TITLE else "")
-    return f'<text x="{_number(at[0])}" y="{_number(at[1])}" fill="{ink}"{extra}>{_text(words)}</text>\n'
-
-
-def _tooltip(words: str) -> str:
-    return f"<title>{_text(words)}</title>" if words else ""
+def _words(text: Text, bare: bool) -> str:
+    look = f' fill="{text.ink}"' + ("" if text.centred else ' text-anchor="start"')
+    look += f' font-size="{text.size}"' if text.size != TITLE else ""
+    x, y = text.at
+    return f'<text x="{_number(x)}" y="{_number(y)}"{"" if bare else look}>{_text(text.words)}</text>\n'
 
 
 def _text(words: str) -> str:

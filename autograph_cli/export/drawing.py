@@ -1,0 +1,180 @@
+"""What a placed picture is made of, piece by piece and in the order of drawing; a format only writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from autograph_cli.export.arranging import FRAME_TITLE
+from autograph_cli.export.placed import (
+    Ground,
+    Lane,
+    Line,
+    Place,
+    Placed,
+    Plate,
+    Point,
+    Sample,
+    bars,
+    dashes,
+    fill_of,
+    head,
+    links,
+    phases,
+    plate_fill,
+    written,
+)
+from autograph_cli.export.routes import label_width
+from autograph_cli.export.scene import Box
+from autograph_cli.export.style import (
+    BAND,
+    BANDS,
+    EDGE,
+    FRAME_LINE,
+    INK,
+    LINE,
+    LINK,
+    PALE_INK,
+    STYLES,
+    TITLE,
+    Style,
+    text_width,
+)
+
+Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "box", "sample"]
+"""What a piece is, in the order in which they are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A filled rectangle, an ellipse if its place is round, or a parallelogram; without `line` it has no border."""
+
+    place: Place
+    fill: str
+    line: str = ""
+    corner: float = 0.0
+    """The radius of its corners."""
+    thick: str = ""
+    """How thick its border is, unless 1."""
+    dashed: bool = False
+    slanted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of text that starts at this point of its base line, or has its middle there."""
+
+    words: str
+    at: Point
+    size: float
+    ink: str
+    centred: bool = False
+
+    def middle(self, width: float) -> Point:
+        """The middle of the text, if it is so wide in units of its size."""
+        across = 0.0 if self.centred else width * self.size / 2
+        return self.at[0] + across, self.at[1] - self.size * 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A line; an arrow with the corners of its head, its tip first, else a thin one."""
+
+    line: Line
+    colour: str
+    dash: str = ""
+    phase: float = 0.0
+    """Where in its dashes it starts."""
+    head: tuple[Point, ...] = ()
+
+    @property
+    def neck(self) -> Point:
+        """Where the line ends and the head begins."""
+        return self.head[0][0], self.head[1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What belongs together, such as a box and all that is written on it."""
+
+    role: Role
+    key: str
+    parts: tuple[Area | Text | Way, ...]
+    tooltip: str = ""
+    style: Style | None = None
+
+
+def pieces(placed: Placed) -> Iterator[Piece]:
+    """All pieces of a picture, the lowest first."""
+    scene, under = placed.scene, Ground(placed)
+    if scene.title:
+        yield Piece("title", "title", (Text(scene.title, placed.title, TITLE, INK),))
+    yield from map(_band, placed.lanes)
+    for plate in placed.plates:
+        yield _frame(plate, plate_fill(placed, plate))
+    for (tail, other), start, curve in links(placed):
+        yield Piece("link", f"{tail} -> {other}", (Way(Line(start, (curve,)), LINK),))
+    for number, (arrow, line, phase) in enumerate(zip(scene.arrows, placed.lines, phases(placed), strict=True)):
+        yield Piece("arrow", f"e{number}", (Way(line, LINE, dashes(arrow), phase, head(line)),), arrow.tooltip)
+    for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True)):
+        if arrow.label and line.label:
+            yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))
+    yield from map(_heading, placed.lanes)
+    yield from map(_box, scene.boxes, placed.places)
+    for number, sample in enumerate(placed.samples):
+        yield _sample(f"legend_{number}", sample)
+
+
+def area_of(style: Style, place: Place) -> Area:
+    """The shape of a box."""
+    look = STYLES[style]
+    corner = 8.0 if "rounded" in look["style"] else 0.0
+    thick, dashed = look.get("penwidth", ""), "dashed" in look["style"]
+    return Area(place, look["fillcolor"], look["color"], corner, thick, dashed, style == "input")
+
+
+def _between(left: float, top: float, right: float, bottom: float) -> Place:
+    return Place((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+
+
+def _band(lane: Lane) -> Piece:
+    place = _between(lane.left, lane.top, lane.right, lane.bottom)
+    line = BANDS[lane.band.order % len(BANDS)][1]
+    return Piece("band", f"band_{lane.band.number}", (Area(place, fill_of(lane), line, 8.0),))
+
+
+def _heading(lane: Lane) -> Piece:
+    (x, y), width = lane.title, text_width(lane.band.title) * BAND
+    ground = Area(Place(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
+    return Piece("heading", f"band_{lane.band.number}", (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
+
+
+def _frame(plate: Plate, fill: str) -> Piece:
+    area = Area(_between(plate.left, plate.top, plate.right, plate.bottom), fill, FRAME_LINE, 6.0)
+    title = Text(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
+    return Piece("frame", plate.frame.id, (area, title), plate.frame.tooltip)
+
+
+def _label(key: str, words: str, middle: Point, ground: str) -> Piece:
+    """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
+    (x, y), width = middle, label_width(words)
+    text = Text(words, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
+    return Piece("label", key, (Area(Place(x, y, width, EDGE), ground), text))
+
+
+def _box(box: Box, place: Place) -> Piece:
+    texts = [
+        Text(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
+        for number, (words, at, size) in enumerate(written(box, place))
+    ]
+    filled = [Area(bar, PALE_INK) for bar in bars(box, place)]
+    return Piece("box", box.id, (area_of(box.style, place), *texts, *filled), box.tooltip, box.style)
+
+
+def _sample(key: str, sample: Sample) -> Piece:
+    at = sample.place.x, sample.place.y + EDGE * 0.35
+    if sample.style is None:
+        return Piece("sample", key, (Text(sample.words, at, EDGE, PALE_INK),))
+    text = Text(sample.words, at, EDGE, INK, centred=True)
+    return Piece("sample", key, (area_of(sample.style, sample.place), text), style=sample.style)
