@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels.meta import Meta
+from .._kernels.pointwise import check_addcdiv
 from . import dims, dtypes, placement
 from .memory import resized
 from .node import Edge, Node, View, edge_of, extra_of, like_of
@@ -123,6 +124,8 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
     if op.name == "sub":
         check_sub(*(raws[i] for i in places))
+    elif op.name == "addcdiv":
+        check_addcdiv(raws[1], raws[2])
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
