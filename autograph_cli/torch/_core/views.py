@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import dtypes
-from .memory import address, window
+from .memory import address, offset_in, owner, window
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved import INFERENCE, Packed, freed, short_name
 from .state import L, S, next_sequence_nr
@@ -72,7 +72,11 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
 
 def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Sizes, strides and offset of a raw view, in elements of its raw base."""
-    return view.shape, strides_of(view), (address(view) - address(base)) // view.itemsize
+    apart: int = address(view) - address(base)
+    if not 0 <= apart < base.nbytes and owner(view) is not owner(base):
+        # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
+        return view.shape, strides_of(view), offset_in(view) - offset_in(base)
+    return view.shape, strides_of(view), apart // view.itemsize
 
 
 def strides_of(raw: Any) -> tuple[int, ...]:
