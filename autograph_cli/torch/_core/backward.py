@@ -9,7 +9,7 @@ from .levels import BatchLevel, in_function, running
 from .node import like_of
 from .placement import filled
 from .reverse import GradCall, backward_parts, in_front
-from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_type, sequence
+from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size
 from .state import BackwardCall, L
 from .tensor import Tensor, make
@@ -121,7 +121,7 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
         edge = root_edge(root)
         if g is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        shape = root_type(root, edge)[0] if edge is not None else g._raw.shape[1:]
+        shape = root_shape(root) if edge is not None else g._raw.shape[1:]
         if g._raw.shape[1:] != shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "

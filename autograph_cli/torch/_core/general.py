@@ -16,6 +16,8 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import autocast, dims, dtypes, placement
+from . import dims, dtypes, placement
+from .._kernels.pointwise import check_addcdiv
 from .memory import resized
 from .named import type_name
 from .node import Edge, Node, View, edge_of, extra_of, like_of
@@ -128,6 +130,8 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
     if op.name == "sub":
         check_sub(*(raws[i] for i in places))
+    elif op.name == "addcdiv":
+        check_addcdiv(raws[1], raws[2])
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:

@@ -53,6 +53,12 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
         return np.empty(shape, kind)
     root = owner(raw)
     start = address(raw) - address(root) + offset * kind.itemsize
+    needed = start + (1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))) * kind.itemsize
+    if start < 0 or needed > root.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {kind.itemsize} requiring a "
+            f"storage size of {needed} are out of bounds for storage of size {root.nbytes}"
+        )
     flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
     flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
     return np.lib.stride_tricks.as_strided(flat, shape, [s * kind.itemsize for s in strides])

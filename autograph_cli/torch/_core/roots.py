@@ -8,7 +8,7 @@ import numpy as np
 
 from . import dtypes
 from .gradients import like_at
-from .node import Edge, Node, edge_of, shape_dtype
+from .node import Edge, Node, edge_of, like_of, shape_dtype
 from .operation import operations
 from .placement import filled, like_is_meta
 from .size import Size
@@ -52,30 +52,31 @@ def gradients_for(given: Any, count: int) -> list[Any]:
 
 def root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[Tensor]:
     """A gradient for each root: the given one, checked, or ones for a scalar."""
+    made = [_root_gradient(i, root, g) for i, (root, g) in enumerate(zip(roots, grads, strict=True))]
     edges = [root_edge(root) for root in roots]
-    made = [_root_gradient(i, root, edge, g) for i, (root, edge, g) in enumerate(zip(roots, edges, grads, strict=True))]
     if None in edges:
         raise RuntimeError(f"element {edges.index(None)} of tensors does not require grad and does not have a grad_fn")
     return made
 
 
-def _root_gradient(i: int, root: Any, edge: Any, g: Any) -> Any:
-    shape, kind = root_type(root, edge)
+def _root_gradient(i: int, root: Any, g: Any) -> Any:
+    like = _like_of(root)
+    shape, kind = shape_dtype(like)
     if g is None:
-        if edge is None and not root.requires_grad:
+        if isinstance(root, Tensor) and not root.requires_grad:
             return None
         if np.prod(shape, dtype=int) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}")
-        return make(filled(like_at(edge), 1) if S.reserved and edge is not None else np.ones(shape, kind)[()])
+        return make(filled(like, 1) if S.reserved else np.ones(shape, kind)[()])
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._raw.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
         )
-    if S.reserved and edge is not None and g.is_meta is not like_is_meta(like_at(edge)):
+    if S.reserved and g.is_meta is not like_is_meta(like):
         places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
         raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
@@ -86,8 +87,15 @@ def _root_gradient(i: int, root: Any, edge: Any, g: Any) -> Any:
     return g if g._raw.dtype == kind else operations._to_copy(g, kind)
 
 
-def root_type(root: Any, edge: Any) -> tuple[tuple[int, ...], Any]:
-    """(shape, dtype) of a root."""
-    if isinstance(root, Tensor):
-        return root._raw.shape, root._raw.dtype
-    return shape_dtype(like_at(edge))
+def _like_of(root: Any) -> Any:
+    """What a gradient of a root must look like."""
+    if isinstance(root, GradientEdge):
+        return like_at((root.node, root.output_nr))
+    if not isinstance(root, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return like_of(root._raw)
+
+
+def root_shape(root: Any) -> tuple[int, ...]:
+    """The shape of a root."""
+    return shape_dtype(_like_of(root))[0]

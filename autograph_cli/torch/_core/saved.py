@@ -148,10 +148,10 @@ def _origin(node: Node, index: int) -> str:
 
 
 def short_name(node: Node) -> str:
-    """`MulBackward0` -> `Mul`, as PyTorch's errors say it."""
+    """`MulBackward0` -> `Mul`, `MaxBackward1` -> `Max1`, as PyTorch's errors say it."""
     name = node._name()
     head, _, tail = name.rpartition("Backward")
-    return head if head and (not tail or tail.isdigit()) else name
+    return head + tail.removeprefix("0") if head and (not tail or tail.isdigit()) else name
 
 
 def unpack(node: Node, index: int) -> Any:
@@ -264,10 +264,10 @@ class SavedTensor:
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
         node, index = self._node, self._index
-        if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
+        if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
         if node._saved[index] is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = unpack(node, index)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory import address, offset_in, owner, window
 from .memory import address, owner, window
 from .memory import address, window
 from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
@@ -75,7 +76,11 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
 
 def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Sizes, strides and offset of a raw view, in elements of its raw base."""
-    return view.shape, strides_of(view), (address(view) - address(base)) // view.itemsize
+    apart: int = address(view) - address(base)
+    if not 0 <= apart < base.nbytes and owner(view) is not owner(base):
+        # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
+        return view.shape, strides_of(view), offset_in(view) - offset_in(base)
+    return view.shape, strides_of(view), apart // view.itemsize
 
 
 def strides_of(raw: Any) -> tuple[int, ...]:
@@ -121,8 +126,10 @@ def view_edge(tensor: Tensor) -> Edge | None:
         return None
     if view.creation:
         _refuse(view.edge, view.creation, "its base or another view of its base has been")
+    before = view.edge if view.edge.__class__ is tuple else None
     if tensor._raw.dtype != view.base._raw.dtype:
         view.edge, view.version = edge_of(_other_dtype(view.base, tensor._raw)), version
+        move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(_as_strided_node())
     shape, strides, offset = geometry(tensor._raw, view.base._raw)
@@ -134,6 +141,7 @@ def view_edge(tensor: Tensor) -> Edge | None:
     view.edge, view.version = (node, 0), version
     if S.observer is not None:
         S.observer.created(node, (view.base,), (tensor,))
+    move_retained(tensor, before)
     return view.edge
 
 
@@ -301,12 +309,26 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
         return
     if not apart and address(written) == address(read) and _steps(written) == _steps(read):
         return
+    if written is read:
+        raise _overlap()
     dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
     if all(dense) and np.may_share_memory(written, read):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise _overlap()
+
+
+def _overlap() -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+        "Please clone() the tensor before performing the operation."
+    )
+
+
+def _is_same(written: Tensor, read: Tensor) -> bool:
+    """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
+    a, b = written._raw, read._raw
+    if written._counter is None or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return False
+    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
 
 
 def _steps(raw: Any) -> list[tuple[int, int]]:
@@ -345,14 +367,13 @@ def rebase(tensor: Tensor, node: Node) -> None:
         tensor._edge = (node, 0)
         move_retained(tensor, view)
         return
-    before = edge_of(view.base), view.edge
+    before = edge_of(view.base)
     copy = CopySlices(node, view.base, tensor._raw)
     view.base._edge = (copy, 0)
-    move_retained(view.base, before[0])
+    move_retained(view.base, before)
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view_edge(tensor)
-    move_retained(tensor, before[1])
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:
@@ -392,7 +413,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if before is not None:
         args = (before, *args[1:])
     node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
-    write(target, result, apart=op.name not in _SAME_EVERYWHERE)
+    write(target, result, apart=op.name not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:

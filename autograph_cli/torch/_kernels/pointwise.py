@@ -13,6 +13,18 @@ from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
 
+def check_addcdiv(x: Any, y: Any) -> None:
+    """Raise PyTorch's error where `addcdiv` would divide integers."""
+    if x.dtype.kind in "biu" and y.dtype.kind in "biu":
+        formula = "(input + value * tensor1 / tensor2)"
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            f"tensor2)).to(input.dtype) for integer inputs and as {formula} for float inputs. The future addcdiv behavior is just the "
+            f"latter implementation: {formula}, for all dtypes."
+        )
+
+
 class Pointwise:
     """Kernels that work on each element alone."""
 
@@ -223,6 +235,7 @@ class Pointwise:
         return a + (x * y if value == 1 else x * y * self.number(value, a))
 
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
+        check_addcdiv(x, y)
         return a + (x / y if value == 1 else x / y * self.number(value, a))
 
     def frac(self, a: Any) -> Any:

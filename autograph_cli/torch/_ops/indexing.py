@@ -175,7 +175,20 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     if input._raw.dtype != values._raw.dtype:
         cast_to(values, input)
         raise _other_dtype(values, input)
+    if values._raw.size == 1 and values.ndim:
+        _check_rank(input, indices, values)
     return index_put_op, input, _expanded_masks(input, indices, rows(values)), values, accumulate
+
+
+def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
+    """PyTorch's error for a single value of more dimensions than what it is to be written to; masks take any."""
+    given = [x for x in indices if x is not None]
+    kept = (n for d, n in enumerate(input._raw.shape) if d >= len(indices) or indices[d] is None)
+    shape = (*dims.broadcast(*(x._raw.shape for x in given)), *kept)
+    if values.ndim > len(shape) and not any(x._raw.dtype.kind == "b" for x in given):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
 
 
 def mask_places(mask: Any, writes: int) -> Any:

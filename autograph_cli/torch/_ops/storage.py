@@ -10,12 +10,12 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.levels import refuse_captured
 from .._core.memory import address, dense_strides, offset_in, owner, resized, window
-from .._core.node import View, edge_of, like_of
+from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.state import L
 from .._core.tensor import Tensor
-from .._core.views import bump, check_inplace, materialize, strides_of
+from .._core.views import bump, check_inplace, materialize, rebase, strides_of
 from .._kernels.meta import Meta
 from .indexing import fill_
 from .views import as_strided, expand
@@ -82,8 +82,6 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if L.levels:
         refuse_captured(self, "set_")
     check_inplace(self, source)
-    if isinstance(self._edge, View) and (self.requires_grad or (isinstance(source, Tensor) and source.requires_grad)):
-        raise NotImplementedError("set_ on a view that requires grad is not available in autograph's engine yet")
     dtype = self._raw.dtype
     raw = np.empty(0, dtype) if source is None else source._root.reshape(-1).view(dtype) if isinstance(source, UntypedStorage) else materialize(source)
     if size is not None:
@@ -92,11 +90,12 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
-    if made._edge is not None:
-        made._edge[0]._edges, made._edge[0]._like = edges, like_of(raw)
-        self._edge = made._edge
     self._raw = raw
     bump(self)
+    if made._edge is not None:
+        node = made._edge[0]
+        node._edges, node._like = edges, like_of(raw)
+        rebase(self, node)
     return self
 
 

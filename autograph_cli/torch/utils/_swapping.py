@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from .._core.node import AccumulateGrad, View
+from .._core.state import S
 from .._core.tensor import Tensor
 
 _SLOTS = ("_raw", "_edge", "_counter", "_meta")
@@ -24,7 +25,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     tensor([1., 1., 1.])
     """
     for name, t in (("t1", t1), ("t2", t2)):
-        if weakref.getweakrefs(t):
+        if any(not _is_ours(ref, t) for ref in weakref.getweakrefs(t)):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     for t in (t1, t2):
         _poison(t)
@@ -34,6 +35,12 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         setattr(t2, slot, mine)
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+
+
+def _is_ours(ref: Any, t: Tensor) -> bool:
+    """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient of `t`."""
+    retained = t._meta is not None and t._meta.retains
+    return type(ref) is weakref.ref and ref.__callback__ is None and (S.observer is not None or retained)
 
 
 def _poison(leaf: Tensor) -> None:

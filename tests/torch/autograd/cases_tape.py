@@ -372,3 +372,25 @@ def tape_complex_gradients(torch):
     shown = [[f"{round(z.real, 4) + 0.0:g} {round(z.imag, 4) + 0.0:g}" for z in row] for row in found]
     r = leaf(torch)
     return shown, torch.autograd.grad((r * (1 + 2j)).abs().sum(), r), err(lambda: torch.autograd.grad(c * c, c, torch.ones(2)))
+
+
+def _view_that_moves(torch, move):
+    """The nodes behind a view and its base after `move(view, base)`, and what backward says."""
+    a = leaf(torch)
+    base = a * 2
+    view = base[:2]
+    move(view, base)
+    return view, graph(view), graph(base), view._is_view(), view._version, err(lambda: torch.autograd.grad(view.sum(), a))
+
+
+@case
+def tape_views_with_other_memory(torch):
+    other = torch.tensor([7.0, 8.0])
+    moves = (
+        lambda v, b: v.set_(other), lambda v, b: v.set_(leaf(torch, 7.0, 8.0) * 1), lambda v, b: v.set_(), lambda v, b: v.set_(b),
+        lambda v, b: v.set_(other.untyped_storage(), 0, (2,)), lambda v, b: v.set_(other).mul_(2),
+        lambda v, b: b.set_(other),
+    )  # fmt: skip
+    with torch.no_grad():
+        quiet = _view_that_moves(torch, lambda v, b: v.set_(other))[1:5]
+    return [_view_that_moves(torch, move) for move in moves], quiet
