@@ -12,7 +12,7 @@ from .device import CPU, META
 from .named import Named
 from .node import INFERENCE, LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
-from .size import Size
+from .size import Size, of_shape
 from .state import L
 
 
@@ -68,7 +68,7 @@ class Tensor(metaclass=Named):
 
     @property
     def shape(self) -> Size:
-        return Size(self._raw.shape)
+        return of_shape(self._raw.shape)
 
     @property
     def ndim(self) -> int:

@@ -135,7 +135,8 @@ def text(tensor: Tensor, prefix: str | None = None, tangent: str | None = None) 
     if tensor.is_meta:
         return formatting.meta_str(
             tensor._raw.shape, tensor.dtype.name, default_dtype=dtypes.FROM_NUMPY[S.default_dtype].name,
-            requires_grad=tensor.requires_grad, grad_fn_name=None if node is None else type(node).__name__, prefix=prefix,
+            requires_grad=tensor.requires_grad, grad_fn_name=None if node is None else type(node).__name__, options=_printing["options"],
+            prefix=prefix,
         )  # fmt: skip
     return formatting.tensor_str(
         tensor._raw,
