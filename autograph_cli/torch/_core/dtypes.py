@@ -40,7 +40,10 @@ class dtype(metaclass=Named):
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        return {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
+        found = {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
+        if found.category < COMPLEX:
+            raise RuntimeError(f"Unknown Complex ScalarType for {cpp_name(self.numpy)}")
+        return found
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

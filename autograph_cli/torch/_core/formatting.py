@@ -99,6 +99,7 @@ def meta_str(
     default_dtype: str = "float32",
     requires_grad: bool = False,
     grad_fn_name: str | None = None,
+    options: PrintOptions = PROFILES["default"],
     prefix: str = "tensor(",
 ) -> str:
     """The text of `repr(tensor)` on the device `meta`, where there are no elements to show.
@@ -111,7 +112,7 @@ def meta_str(
     if dtype_name != default_dtype:
         suffixes.append(f"dtype=torch.{dtype_name}")
     suffixes += _history(requires_grad, grad_fn_name)
-    return _with_suffixes(prefix + "...", suffixes, len(prefix), PROFILES["default"].linewidth)
+    return _with_suffixes(prefix + "...", suffixes, len(prefix), options.linewidth)
 
 
 def _history(requires_grad: bool, grad_fn_name: str | None) -> list[str]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._kernels.meta import Meta
-from . import autocast, dims, dtypes, placement
-from . import dims, dtypes, placement
 from .._kernels.pointwise import check_addcdiv
+from . import autocast, dims, dtypes, placement
 from .memory import resized
 from .named import type_name
 from .node import Edge, Node, View, edge_of, extra_of, like_of

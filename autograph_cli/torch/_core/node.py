@@ -168,10 +168,10 @@ class InputMetadata:
     def __init__(self, like: Any) -> None:
         from .device import CPU, META
         from .dtypes import FROM_NUMPY
-        from .size import Size
+        from .size import of_shape
 
         shape, kind = shape_dtype(like)
-        self.shape = Size(shape)
+        self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
         self.device = META if like.__class__ is MetaLike else CPU
 

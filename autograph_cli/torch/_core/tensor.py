@@ -13,7 +13,7 @@ from .named import Named
 from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
 from .rows import Rows
 from .saved import INFERENCE
-from .size import Size
+from .size import Size, of_shape
 from .state import L
 
 
@@ -71,7 +71,7 @@ class Tensor(metaclass=Named):
 
     @property
     def shape(self) -> Size:
-        return Size(self._raw.shape)
+        return of_shape(self._raw.shape)
 
     @property
     def ndim(self) -> int:

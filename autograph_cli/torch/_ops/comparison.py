@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.general import is_operand
+from .._core.named import type_name
 from .._core.operation import camel, operation
 from .._core.placement import missing
 from .._core.registry import composite, dispatch, functions, methods, publish, twin
@@ -268,11 +269,35 @@ def can_cast(from_: Any, to: Any) -> bool:
     return source.category <= target.category
 
 
-class finfo:
+class _Limits:
+    """Limits of one dtype are equal."""
+
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype))
+
+
+def _dtype_of(name: str, type: Any) -> dtypes.dtype:
+    """A dtype, or that of Python's numbers, which have 64 bits."""
+    known = {float: dtypes.float64, complex: dtypes.complex128, int: dtypes.int64, bool: dtypes.bool_}
+    if not isinstance(type, dtypes.dtype) and type not in known:
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type_name(type)}")
+    return type if isinstance(type, dtypes.dtype) else known[type]
+
+
+def _no_type() -> Any:
+    raise TypeError('iinfo() missing 1 required positional arguments: "type"')
+
+
+class finfo(_Limits):
     """The limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits; TypeError for others."""
 
     def __init__(self, type: Any = None) -> None:
-        kind = dtypes.FROM_NUMPY[S.default_dtype if type is None else dtypes.numpy_dtype(type)].to_real()
+        kind = (dtypes.FROM_NUMPY[S.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
         if not kind.is_floating_point:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -291,11 +316,12 @@ class finfo:
         return f"finfo({', '.join(shown)}, dtype={self.dtype})"
 
 
-class iinfo:
+class iinfo(_Limits):
     """The limits of an integer dtype: max, min, bits; TypeError for others."""
 
-    def __init__(self, type: Any) -> None:
-        kind = dtypes.FROM_NUMPY[dtypes.numpy_dtype(type)]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        (type,) = args or tuple(kwargs.values()) or _no_type()
+        kind = _dtype_of("iinfo", type)
         if kind.category > dtypes.INTEGRAL:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if kind is dtypes.bool_:

@@ -14,7 +14,7 @@ from .._core import layout as layouts
 from .._core.operation import operation
 from .._core.placement import NO_DATA, without_memory
 from .._core.registry import composite, functions, methods
-from .._core.size import Size
+from .._core.size import of_shape
 from .._core.tensor import Tensor
 from .._core.views import strides_of
 from ._data import warn_once
@@ -225,7 +225,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """The lengths of all dimensions, or of one; IndexError where there is no such dimension."""
     shape = self._raw.shape
     if dim is None:
-        return Size(shape)
+        return of_shape(shape)
     _need_dimensions(self, dim)
     return shape[dims.wrap(dim, len(shape))]
 

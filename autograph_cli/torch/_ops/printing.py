@@ -69,7 +69,7 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
     if tensor.is_meta:
         return formatting.meta_str(
             tensor._raw.shape, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
-            prefix=prefix,
+            options=_printing["options"], prefix=prefix,
         )  # fmt: skip
     return formatting.tensor_str(
         tensor._raw, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
