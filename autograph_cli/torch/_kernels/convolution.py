@@ -6,6 +6,8 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
+
 Sizes = tuple[int, ...]
 
 
@@ -27,6 +29,7 @@ class Convolution:
     xp: Any
     matmul: Any
     sum: Any
+    framed: Any
 
     def convolution(self, a: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
                     output_padding: Sizes, groups: int) -> Any:  # fmt: skip
@@ -59,13 +62,15 @@ class Convolution:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         n, c, *size = a.shape
         out = output_size(tuple(size), kernel, stride, padding, dilation) if out is None else out
-        if any(padding):
-            a = self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)])
+        a = self._padded(a, padding)
         steps = a.strides[2:]
         shape = (n, c, *kernel, *out)
         strides = (*a.strides[:2], *(t * d for t, d in zip(steps, dilation, strict=True)),
                    *(t * s for t, s in zip(steps, stride, strict=True)))  # fmt: skip
-        windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        if a.__class__ is np.ndarray and a.flags.c_contiguous:
+            windows: Any = np.ndarray(shape, a.dtype, a, 0, strides)  # as_strided without its overhead
+        else:
+            windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
         return windows.reshape(n, c, math.prod(kernel), math.prod(out))
 
     def images(self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
@@ -132,7 +137,7 @@ class Convolution:
     # ---------------------------------------------------------------- one plane each: every channel its own group
 
     def _padded(self, a: Any, padding: Sizes) -> Any:
-        return self.xp.pad(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
+        return self.framed(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
 
     def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
         """For each element of the kernel: its place in a weight (C, 1, ...), and the slices that it meets."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 class Frames:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
 
     xp: Any
+    added_at: Any
 
     def constant_pad_nd(self, a: Any, pad: Any, value: Any = 0) -> Any:
         frame, inside = [(0, 0)] * a.ndim, [slice(None)] * a.ndim
@@ -17,7 +20,17 @@ class Frames:
             d = a.ndim - 1 - i
             frame[d] = (max(left, 0), max(right, 0))
             inside[d] = slice(max(-left, 0), a.shape[d] - max(-right, 0))
-        return self.xp.pad(a[tuple(inside)], frame, constant_values=value) if a.ndim else a
+        return self.framed(a[tuple(inside)], frame, value) if a.ndim else a
+
+    def framed(self, a: Any, frame: Any, value: Any = 0) -> Any:
+        """The array inside a frame: for each dimension how many elements of `value` stand before and behind it."""
+        if a.__class__ is not np.ndarray:
+            return self.xp.pad(a, frame, constant_values=value)
+        shape = [before + n + behind for (before, behind), n in zip(frame, a.shape, strict=True)]
+        order = "F" if a.flags.fnc else "C"
+        out = np.full(shape, value, a.dtype, order) if value else np.zeros(shape, a.dtype, order)
+        out[tuple([slice(before, before + n) for (before, _), n in zip(frame, a.shape, strict=True)])] = a
+        return out
 
     def _reflected(self, n: int, left: int, right: int) -> Any:
         place = self.xp.abs(self.xp.arange(-left, n + right))
@@ -36,8 +49,14 @@ class Frames:
         for i in range(len(pad) // 2):
             d = grad.ndim - 1 - i
             lines = self.xp.moveaxis(grad, d, 0)
-            out = self.xp.zeros((sizes[d], *lines.shape[1:]), grad.dtype)
-            self.xp.add.at(out, places(sizes[d], pad[2 * i], pad[2 * i + 1]), lines)
+            found, start, end = places(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
+            if start < 0 or end > len(lines):
+                out = self.xp.zeros((sizes[d], *lines.shape[1:]), grad.dtype)
+                self.added_at(out, (found,), lines)
+            else:
+                out = self.xp.ascontiguousarray(lines[start:end]) + 0
+                self.added_at(out, (found[:start],), lines[:start])
+                self.added_at(out, (found[end:],), lines[end:])
             grad = self.xp.moveaxis(out, 0, d)
         return self.xp.ascontiguousarray(grad)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .meta import readable
 
 MEAN, SUM = 1, 2
@@ -86,6 +88,10 @@ class Losses:
 
     def _class_weights(self, a: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
         """A class for every element that can be looked up, and its weight: None for 1 everywhere."""
+        if target.__class__ is np.ndarray and weight is None and target.size:
+            low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
+            if low >= 0 and high < a.shape[1] and not low <= ignore_index <= high:
+                return target, None
         known = target != ignore_index
         everywhere = not readable(known) or bool(known.all())
         places = target if everywhere else self.xp.where(known, target, 0)
@@ -102,7 +108,7 @@ class Losses:
             losses, total = self.nll_loss_forward(a[None], target.reshape(1), weight, reduction, ignore_index)
             return (losses[0] if reduction == 0 else losses), total
         places, weights = self._class_weights(a, target, weight, ignore_index)
-        losses = -self.xp.take_along_axis(a, places[:, None], 1)[:, 0]
+        losses = -(a[self._lines(a), places] if a.ndim == 2 else self.xp.take_along_axis(a, places[:, None], 1)[:, 0])
         if weights is not None:
             losses = self.where(weights == 0, self.number(0, a), losses * weights)
         total = self.number(losses.size, a) if weights is None else self.xp.add.reduce(weights, axis=None)
@@ -122,8 +128,14 @@ class Losses:
         each = -grad / total if reduction == MEAN else -grad
         each = each if weights is None else self.where(weights == 0, self.number(0, a), each * weights)
         out = self.xp.zeros(a.shape, grad.dtype)
-        self.xp.put_along_axis(out, places[:, None], self.xp.broadcast_to(each, target.shape)[:, None], 1)
+        if a.ndim == 2:
+            out[self._lines(a), places] = each
+        else:
+            self.xp.put_along_axis(out, places[:, None], self.xp.broadcast_to(each, target.shape)[:, None], 1)
         return out
+
+    def _lines(self, a: Any) -> Any:
+        return self.xp.arange(len(a))
 
     nll_loss2d_backward = nll_loss_backward
 

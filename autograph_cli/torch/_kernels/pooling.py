@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
+
+import numpy as np
 
 from .meta import readable
 
@@ -21,24 +24,54 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     return tuple(out)
 
 
+@functools.lru_cache(maxsize=64)
+def _windows(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
+    """For each element of the window: its place, and the slices that take it from every window at once."""
+    found = []
+    for place in itertools.product(*map(range, kernel)):
+        starts = (k * d for k, d in zip(place, dilation, strict=True))
+        slices = (slice(i, i + (m - 1) * s + 1, s) for i, s, m in zip(starts, stride, out, strict=True))
+        found.append((place, (..., *slices)))
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
+    """For each element of the window: in which windows it lies inside the image."""
+    found = []
+    for step in itertools.product(*map(range, kernel)):
+        whole = np.ones(out, bool)
+        for i, (n, k, s, p, d, m) in enumerate(zip(size, step, stride, padding, dilation, out, strict=True)):
+            place = np.arange(m) * s - p + k * d
+            whole &= ((place >= 0) & (place < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+        found.append(whole)
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _places(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, Any]:
+    """How far each element of a window lies from its first one in the flat image, and where that one lies."""
+    lines = [math.prod(size[i + 1 :]) for i in range(len(size))]
+    shifts = [sum(k * d * n for k, d, n in zip(p, dilation, lines, strict=True)) for p in itertools.product(*map(range, kernel))]
+    corners = np.zeros(out, "int64")
+    for i, (s, p, m) in enumerate(zip(stride, padding, out, strict=True)):
+        corners = corners + ((np.arange(m) * s - p) * lines[i]).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+    return np.array(shifts), corners
+
+
 class Pooling:
     """Kernels over the last dimensions of images: (..., spatial)."""
 
     xp: Any
     matmul: Any
+    framed: Any
 
     def _framed(self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
         """The image inside a frame of `value`, wide enough for every window."""
         frame = [(0, 0)] * (a.ndim - len(kernel))
         for n, k, s, p, d, m in zip(a.shape[-len(kernel) :], kernel, stride, padding, dilation, out, strict=True):
             frame.append((p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)))
-        return self.xp.pad(a, frame, constant_values=value) if any(map(any, frame)) else a
-
-    def _windows(self, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
-        """For each element of the window: its place, and the slices that take it from every window at once."""
-        for place in itertools.product(*map(range, kernel)):
-            starts = (k * d for k, d in zip(place, dilation, strict=True))
-            yield place, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, s, m in zip(starts, stride, out, strict=True)))
+        return self.framed(a, frame, value) if any(map(any, frame)) else a
 
     def max_pool(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
         """The largest element of each window, and its place in the flattened image."""
@@ -46,26 +79,13 @@ class Pooling:
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
         framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
-        candidates = [framed[window] for _, window in self._windows(kernel, stride, dilation, out)]
+        candidates = [framed[window] for _, window in _windows(kernel, stride, dilation, out)]
         best = candidates[0].copy()
         for candidate in candidates[1:]:
             self.xp.maximum(best, candidate, out=best)
-        steps = list(itertools.product(*map(range, kernel)))
-        inside = self._inside(size, stride, padding, dilation, out, steps) if framed is not a else None
-        chosen = self._chosen(best, candidates, inside)
-        shifts = [sum(k * d * math.prod(size[i + 1 :]) for i, (k, d) in enumerate(zip(p, dilation, strict=True))) for p in steps]
-        return best, self.xp.take(self.xp.asarray(shifts), chosen) + self._corners(size, stride, padding, out)
-
-    def _inside(self, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes, steps: Any) -> list[Any]:
-        """For each element of the window: in which windows it lies inside the image."""
-        found = []
-        for step in steps:
-            whole = self.xp.ones(out, bool)
-            for i, (n, k, s, p, d, m) in enumerate(zip(size, step, stride, padding, dilation, out, strict=True)):
-                place = self.xp.arange(m) * s - p + k * d
-                whole &= ((place >= 0) & (place < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
-            found.append(whole)
-        return found
+        inside = _inside(size, kernel, stride, padding, dilation, out) if framed is not a else None
+        shifts, corners = _places(size, kernel, stride, padding, dilation, out)
+        return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:
         """Which element of its window each maximum is: the first that equals it, or the last that is no number.
@@ -80,18 +100,10 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind == "f" and readable(best) and self.xp.isnan(best).any():
+        if best.dtype.kind == "f" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code
-
-    def _corners(self, size: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
-        """The flat place of each window's first element."""
-        total = self.xp.zeros(out, "int64")
-        for i, (s, p, m) in enumerate(zip(stride, padding, out, strict=True)):
-            line = self.xp.arange(m) * s - p
-            total = total + (line * math.prod(size[i + 1 :])).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
-        return total
 
     def contiguous_as(self, grad: Any, like: Any) -> Any:
         return self.xp.ascontiguousarray(grad)
@@ -136,7 +148,7 @@ class Pooling:
         out = pooled_size(size, kernel, stride, padding, one, ceil)
         framed = self._framed(a, 0, kernel, stride, padding, one, out)
         total: Any = None
-        for _, window in self._windows(kernel, stride, one, out):
+        for _, window in _windows(kernel, stride, one, out):
             total = framed[window].copy() if total is None else total + framed[window]
         return total / self._counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor)
 
@@ -148,7 +160,7 @@ class Pooling:
         out = grad.shape[-len(kernel) :]
         share = grad / self._counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
         framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
-        for _, window in self._windows(kernel, stride, one, out):
+        for _, window in _windows(kernel, stride, one, out):
             framed[window] += share
         inside = (..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(framed[inside])

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.autocast import autocasts
+import numpy as np
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -73,13 +74,16 @@ operation(
 # ---------------------------------------------------------------- negative log likelihood
 
 
+_LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
+
+
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     classes = input._raw.shape[0 if input.ndim == 1 else 1]
     if input.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
         raise ValueError(
             f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
         )
-    if target._raw.dtype.name not in ("int64", "uint8"):
+    if target._raw.dtype not in _LABELS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(

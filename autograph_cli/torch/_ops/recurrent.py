@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -319,7 +321,7 @@ def _recurrent(kind: str) -> Callable[..., Any]:
         hx = list(hx) if kind == "lstm" else [hx]
         dropout = dropout if train else 0
         projected = kind == "lstm" and hx[0]._raw.shape[2] != hx[1]._raw.shape[2]
-        if kind == "lstm" and not packed and not projected and input._raw.dtype.name == "float32" and readable(input._raw):
+        if kind == "lstm" and not packed and not projected and input._raw.dtype == np.float32 and readable(input._raw):
             return _lstm_by_layers(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
         cells = list(_cells(params, has_biases, projected))
         input = input.transpose(0, 1) if batch_first else input
