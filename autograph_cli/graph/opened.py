@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.facts import not_recorded
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node, Root
 from autograph_cli.graph.slices import find_nodes
@@ -29,7 +28,10 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
             "no operation on tensors."
         )
     if not made:
-        raise GraphError(not_recorded("inside", script))
+        raise GraphError(
+            f"The trace holds nothing of what {visible(node.name)} ran: no backward pass of this step ran it, or that "
+            f"was not recorded, which is done on request only: autograph run --record inside {script}"
+        )
     first = min(graph.nodes[number].pass_id or 0 for number in made)
     kept = [number for number in made if graph.nodes[number].pass_id == first]
     return _recorded(graph, kept), f"inside {visible(node.name)}: what a pass with create_graph recorded of it"
