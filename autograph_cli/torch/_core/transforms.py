@@ -8,6 +8,7 @@ Reverse mode needs no wrapper: see reverse.py.
 from __future__ import annotations
 
 import contextlib
+import functools
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
@@ -349,34 +350,19 @@ def views_dual(x: Tensor) -> bool:
 # ---------------------------------------------------------------- operations
 
 
-def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
-    """`op` by the highest level among its arguments; NotImplemented if there is none."""
+def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) -> Any:
+    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is none."""
     if op.identifier in RANDOM:
         from . import randomness
 
-        found = randomness.run(op, args)
+        found = randomness.run(op, args, inplace=inplace)
         if found is not NotImplemented:
             return found
     level = top_level(args)
     if level is None:
         return NotImplemented
     with below(level):
-        return level.run(op, args)
-
-
-def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
-    """`op` into its first argument, likewise."""
-    if op.identifier in RANDOM:
-        from . import randomness
-
-        found = randomness.run(op, args, inplace=True)
-        if found is not NotImplemented:
-            return found
-    level = top_level(args)
-    if level is None:
-        return NotImplemented
-    with below(level):
-        return level.inplace(op, args)
+        return level.inplace(op, args) if inplace else level.run(op, args)
 
 
 def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
@@ -387,7 +373,7 @@ def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 
 general.Transforms.operation = staticmethod(interpret)
-general.Transforms.inplace = staticmethod(interpret_inplace)
+general.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
 general.Transforms.out = staticmethod(interpret_out)
 
 
