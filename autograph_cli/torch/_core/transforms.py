@@ -366,6 +366,7 @@ def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) ->
 
 
 def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
+    """NotImplemented where no level is among the arguments; else the error that `out=` is not for it."""
     level = top_level((*args, out))
     if level is None:
         return NotImplemented
