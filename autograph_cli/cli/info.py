@@ -11,7 +11,7 @@ import click
 from autograph_cli import __version__
 
 NEEDED = ("numpy", "ml_dtypes", "click", "rich", "graphviz", "graphviz-pure")
-OPTIONAL = ("torch", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
 
 

@@ -53,7 +53,7 @@ def run(shell: Any, line: str, cell: str) -> None:
     except SyntaxError:
         shell.showsyntaxerror()
         return
-    trace = _record(shell, cell)
+    trace = _record(shell, cell, _to_record(options))
     with tempfile.TemporaryDirectory() as folder:
         file = store.save(trace, Path(folder, "cell.json"))
         pictures = Path(folder, "pictures")
@@ -68,6 +68,18 @@ def run(shell: Any, line: str, cell: str) -> None:
                 notebook.display(notebook.Image(data=data))
             else:
                 print(data.decode(errors="replace"))
+
+
+def _to_record(options: list[str]) -> tuple[str, ...]:
+    """What the pictures need to be recorded beside the graph; wrong options are for the drawing to tell."""
+    from autograph_cli.cli.options import to_record
+    from autograph_cli.cli.render import render
+
+    try:
+        asked = render.make_context("%%autograph", list(options), resilient_parsing=True).params
+    except AutographError:
+        return ()
+    return to_record(asked["shown"] or (), asked["opened_node"])
 
 
 def _render(options: list[str]) -> bool:
@@ -88,12 +100,12 @@ def _render(options: list[str]) -> bool:
     return True
 
 
-def _record(shell: Any, cell: str) -> Trace:
+def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
     from autograph_cli.record.recorder import Recorder
 
     real = "torch" in sys.modules and sys.modules["torch"].__name__ == "torch"
     before = dict(shell.user_ns)
-    recorder = Recorder("first,last", "cell")
+    recorder = Recorder("first,last", "cell", record=beside)
     with contextlib.nullcontext() if real else imports.serve():
         recorder.start()
         try:

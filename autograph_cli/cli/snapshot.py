@@ -92,6 +92,7 @@ def chosen_settings(
 
 
 def make_console() -> Console:
+    """A console for stdout that changes and wraps nothing."""
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=True)

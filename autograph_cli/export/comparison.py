@@ -45,7 +45,9 @@ def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> byt
         raise ExportError("There is nothing to draw: the graphs are the same.")
     scene = _Union(diff).scene(title)
     if len(scene.boxes) > LARGEST:
-        raise ExportError(f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}).")
+        raise ExportError(
+            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): choose text or json."
+        )
     return FORMATS[format](scene)
 
 

@@ -78,7 +78,7 @@ def _weight(scene: Scene) -> int:
 def _with_legend(placed: str, scene: Scene) -> str:
     found = _BOX.search(placed)
     if found is None:
-        raise ExportError("The layout program gave no places.")
+        raise ExportError("The layout program gave no places: leave --engine out, and autograph places all itself.")
     left, bottom, right = (float(found[number]) for number in (1, 2, 3))
     end = placed.rstrip().rindex("}")
     return placed[:end] + legend_nodes(scene, left, bottom, right) + "}\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Root
+from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root
 
 CUT = "…"
 """What the operation of a node begins with that is shown without what it was made from."""
@@ -147,40 +147,24 @@ def take(
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
         return tuple([moved(edge) for edge in edges if places[edge.node] >= 0])
 
+    def copied(number: int, node: Node) -> Node:
+        backward = tuple([None if edge is None or places[edge.node] < 0 else moved(edge) for edge in next_of(node)])
+        parent = None if node.parent is None else new.get(node.parent)
+        pass_id = None if node.pass_id is None else passes[node.pass_id]
+        return Node(
+            number, node.kind, node.name, node.op, node.outputs, backward, all_moved(args_of(node)), node.order, parent,
+            pass_id, node.source, node.module, node.saved, node.measured, node.call,
+        )  # fmt: skip
+
+    def copied_pass(number: int, entry: Pass) -> Pass:
+        ran = tuple([new[old] for old in entry.ran if old in new])
+        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran)
+
     return Graph(
-        nodes=tuple(
-            [
-                Node(
-                    number,
-                    node.kind,
-                    node.name,
-                    node.op,
-                    node.outputs,
-                    tuple([None if edge is None or places[edge.node] < 0 else moved(edge) for edge in next_of(node)]),
-                    all_moved(args_of(node)),
-                    node.order,
-                    None if node.parent is None else new.get(node.parent),
-                    None if node.pass_id is None else passes[node.pass_id],
-                    node.source,
-                    node.module,
-                    node.saved,
-                    node.measured,
-                    node.call,
-                )
-                for number, node in enumerate(nodes)
-            ]
-        ),
-        roots=tuple(replace(root, node=new[root.node]) for root in roots),
-        passes=tuple(
-            replace(
-                graph.passes[old],
-                id=number,
-                roots=all_moved(graph.passes[old].roots),
-                ran=tuple(new[ran] for ran in graph.passes[old].ran if ran in new),
-            )
-            for old, number in passes.items()
-        ),
-        calls=graph.calls,
+        tuple([copied(number, node) for number, node in enumerate(nodes)]),
+        tuple(replace(root, node=new[root.node]) for root in roots),
+        tuple(copied_pass(number, graph.passes[old]) for old, number in passes.items()),
+        graph.calls,
     )
 
 

@@ -149,7 +149,15 @@ def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _spaces(frames: list[FrameType]) -> list[dict[str, Any]]:
-    return [names.variables_of(frame) for frame in reversed(frames)]
+    """What each frame sees by name, its own variables first, and of its module's those that its code uses."""
+    spaces = []
+    for frame in reversed(frames):
+        space = dict(names.variables_of(frame))
+        for name in frame.f_code.co_names:
+            if name in frame.f_globals:
+                space.setdefault(name, frame.f_globals[name])
+        spaces.append(space)
+    return spaces
 
 
 def _given(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]], settled: Settled | Non
     tape.new_leaves = False
     for space in spaces:
         for name, value in list(space.items()):
-            if name[0] in "_." or value.__class__ in OPAQUE:
+            if name[0] in "_.@" or value.__class__ in OPAQUE:  # `@` is where pytest keeps the parts of an assertion
                 continue
             if isinstance(value, Tensor):
                 output = tape.note(value, name)

@@ -372,11 +372,21 @@ class Recorder:
             if output is not None and self._operation(output) and key_of(output) not in used:
                 chosen.setdefault(output, (name, root))
         if not chosen:
-            return None, ""
+            return None, self._constant()
         found = [(name, output) for name, output in self._made(self._variables) if output not in chosen]
         starts = [(name, output) for output, (name, _) in chosen.items()]
         span = Span(self.first, self.tape.count, self.tape.passes, [*starts, *found], self._found())
         roots = list(chosen.values())
-        return derive(self.tape, self.sources, span, roots, custom=self.custom, measures=self.measures)
+        made, why = derive(self.tape, self.sources, span, roots, custom=self.custom, measures=self.measures)
+        return made, why if made else self._constant() or why
+
+    def _constant(self) -> str:
+        """What to say where the script asked for a graph of the gradient, and its backward left none."""
+        for entry in self.tape.passes:
+            if entry.create_graph and not entry.failed:
+                place = self.sources.source(entry.site)
+                where = f" ({place.file}:{place.line})" if place else ""
+                return f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, cut from the leaves"
+        return ""
 
 

@@ -30,10 +30,12 @@ CALLS = 1_000
 
 
 def key_of(output: Output) -> int:
+    """The key of the row that an output is of."""
     return output if output.__class__ is int else output[0]  # type: ignore[index]
 
 
 def number_of(output: Output) -> int:
+    """Which output of its row it is."""
     return 0 if output.__class__ is int else output[1]  # type: ignore[index]
 
 

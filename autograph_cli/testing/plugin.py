@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `graph_snapshot`, `--graph-update`, a word at the end. Light until it is used."""
+"""The pytest plugin: the fixture `graph_snapshot`, its options, a word at the end. Light until it is used."""
 
 from __future__ import annotations
 
@@ -21,11 +21,25 @@ _STRANGE = re.compile(r"[^\w.\-\[\]=,+]+")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--graph-update`."""
+    """`--graph-update` and `--graph-engine`."""
     group = parser.getgroup("autograph", "graph snapshots")
     group.addoption(
         "--graph-update", action="store_true", help="write graph snapshots that differ anew, and remove unused ones"
     )
+    group.addoption(
+        "--graph-engine", action="store_true", help="`import torch` is autograph's engine, as it is in `autograph run`"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """With `--graph-engine`, whatever is imported from here on has the engine as its `torch`."""
+    if early_config.known_args_namespace.graph_engine:
+        from autograph_cli.record.imports import serve
+
+        serving = serve()
+        serving.__enter__()
+        early_config.add_cleanup(lambda: serving.__exit__(None, None, None))
 
 
 def pytest_configure(config: pytest.Config) -> None:

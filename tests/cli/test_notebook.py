@@ -71,6 +71,12 @@ def test_options_are_those_of_render(shell: Shell, capsys: pytest.CaptureFixture
     assert "x: float32[3]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("options", ["--show values,formula,time", "--backward --open PowBackward0"])
+def test_what_is_shown_of_a_cell_is_recorded_by_itself(shell: Shell, options: str) -> None:
+    shell.cell(options, CELL)
+    assert len(shell.shown) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "code", "sentence"),
     [("--colour", CELL, "No such option"), ("", "1 + 1", "built no graph"), ("--root nobody", CELL, "nobody")],

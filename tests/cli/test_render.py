@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from autograph_cli import export
+from autograph_cli.cli.render import SUFFIXES
 from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
 from autograph_cli.record import store
 
@@ -189,3 +191,7 @@ def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Tra
 def test_modules_can_be_closed(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--depth", "1")
     assert [job["depth"] for job in drawn] == [1]
+
+
+def test_formats_and_the_ends_of_their_files_are_those_of_export() -> None:
+    assert {name: format.suffix for name, format in export.FORMATS.items()} == SUFFIXES

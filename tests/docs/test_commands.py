@@ -23,6 +23,8 @@ IN_PROSE = sorted(
      for page in PAGES
      for command in re.findall(r"`autograph ((?:render|show) (?:samples|tests)/[^`]+)`", page.read_text("utf-8"))}
 )  # fmt: skip
+ELSEWHERE = {"--graph-update", "--graph-engine", "--epochs", "--help"}
+"""Options of pytest, of scripts, and of every command."""
 EDITS = {"autograph snapshot --check first.py": ("torch.tanh(w * x + b)", "torch.tanh(w * x + b).exp()")}
 """What is changed in a script before a command; the page says so in words."""
 
@@ -76,6 +78,18 @@ def test_commands_of_a_page_print_what_it_shows(page: Path, checkout: Path) -> N
                     script.write_text(script.read_text("utf-8").replace(old, new), "utf-8")
                 code, got = run(command)
                 assert (any(alike(wanted, output) for output in got) if wanted else code == 0), f"{command}\n{got[-1]}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_options_that_a_page_names_are_there(page: Path) -> None:
+    known = {
+        name: {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        for name, command in main.commands.items()
+    }
+    for row in page.read_text("utf-8").splitlines():
+        told = {option for part in re.findall(r"`([^`]+)`", row) for option in re.findall(r"--[a-z][a-z-]+", part)}
+        named = re.match(r"\| `autograph (\w+)", row)
+        assert told - ELSEWHERE <= (known[named[1]] if named else set.union(*known.values())), row
 
 
 @pytest.mark.parametrize("page", SETTINGS, ids=name_of)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -22,6 +23,8 @@ TABLES = {
 }  # fmt: skip
 """The records whose fields stand in a table each; those of the others stand in sentences."""
 IN_SENTENCES = (records.Source, records.Output, records.Saved, records.Values, records.Root, records.Memory, records.Graph)
+IN_PART = {"sparse_coo_tensor", "autocast", "distributed", "hub", "onnx.export"}
+"""Names that are there, for they say themselves what they cannot do."""
 READERS = {"expr.py", "first.py", "old.py", "model.py"}
 """Files of a reader's own."""
 WRITTEN = {"pass_id": "pass", "cls": "class"}
@@ -55,6 +58,15 @@ def test_a_session_of_python_is_what_python_says(page: Path) -> None:
         if language == "python" and text.startswith(">>> "):
             test = doctest.DocTestParser().get_doctest(text, {"torch": torch}, page.name, None, 0)
             assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_what_is_said_not_to_be_there_is_not_there() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "not-there.md").read_text("utf-8"), re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`torch\.([\w.]+)`", row)} - IN_PART
+    assert names
+    for name in names:
+        with pytest.raises(AttributeError):
+            attrgetter(name)(torch)
 
 
 def written(record: type) -> set[str]:

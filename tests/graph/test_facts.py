@@ -106,7 +106,7 @@ def test_facts_stand_below_a_node_in_the_text(traces: dict[str, Trace]) -> None:
 
 def test_every_word_is_understood_by_the_text(traces: dict[str, Trace]) -> None:
     for trace in traces.values():
-        trace.steps[0].graph.to_text(shown=WORDS)
+        assert "      # " in trace.steps[0].graph.to_text(shown=WORDS)
 
 
 @pytest.mark.parametrize("view", [forward, backward, double_backward])

@@ -33,6 +33,14 @@ def test_a_tensor_brings_its_graph_with_the_names_of_the_caller() -> None:
     assert [saved.value for saved in graph[2].saved if saved.name == "_saved_dim"] == ["0"]
 
 
+def test_a_model_of_the_module_names_what_a_function_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "net", torch.nn.Linear(2, 1))
+    monkeypatch.setitem(globals(), "unused", torch.ones(2, requires_grad=True))
+    loss = net(torch.ones(2)).sum()  # type: ignore[name-defined]  # noqa: F821
+    text = capture(loss).to_text()
+    assert "leaf net.weight: float32[1, 2]" in text and "unused" not in text
+
+
 def test_several_tensors_bring_one_graph() -> None:
     w = torch.ones(3, requires_grad=True)
     graph = capture({"first": w.sin(), "second": [w.cos()]})

@@ -335,6 +335,29 @@ def test_a_custom_function_runs_twice_only_if_asked() -> None:
     assert len(calls) == 3
 
 
+def test_a_backward_that_leaves_no_graph_where_one_was_asked_for_is_told() -> None:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.x = x.detach()
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            return grad * 2 * ctx.x
+
+    def script() -> dict[str, Any]:
+        x = torch.ones(3, requires_grad=True)
+        loss = Square.apply(x).sum()
+        (g,) = torch.autograd.grad(loss, x, create_graph=True)
+        return {"x": x, "loss": loss, "g": g}
+
+    told = derived(record(script)).derived
+    assert told.startswith("`grad` with create_graph=True (") and told.endswith(
+        "recorded nothing: its gradients are constants, cut from the leaves"
+    )
+
+
 def test_code_of_the_script_that_runs_for_it_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     class Loud(torch.autograd.Function):
         @staticmethod

@@ -121,6 +121,18 @@ def test_workers_send_home_what_they_used(session: Session, pytester: pytest.Pyt
     ]
 
 
+def test_on_request_the_engine_is_what_tests_and_their_models_import(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import torch\n")
+    (tmp_path / "model.py").write_text("import torch\nnet = torch.nn.Linear(3, 2)\n")
+    (tmp_path / "test_model.py").write_text(
+        "import torch\nfrom model import net\n\ndef test_net(graph_snapshot):\n    assert torch.__name__ == 'autograph_cli.torch'\n"
+        "    assert graph_snapshot == net(torch.ones(4, 3)).sum()\n"
+    )
+    result = python("-m", "pytest", *PLUGIN, "--graph-engine", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", CI="")
+    assert "1 passed" in result.stdout, result.stdout
+    assert "leaf net.weight: float32[2, 3]" in kept(tmp_path)["test_net.graph.txt"]
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_tensors_of_pytorch_are_compared_too(python: Run, tmp_path: Path) -> None:
     (tmp_path / "test_model.py").write_text(

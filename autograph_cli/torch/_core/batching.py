@@ -80,6 +80,7 @@ rules: dict[str, Rule] = {}
 
 
 def sample_shape(tensor: Tensor, batched: bool) -> tuple[int, ...]:
+    """The shape of one sample."""
     return tuple(tensor._raw.shape[1:] if batched else tensor._raw.shape)
 
 
@@ -100,6 +101,7 @@ def raised(tensor: Tensor, batched: bool, rank: int) -> Tensor:
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The tensor in this shape; itself where it has it."""
     found: Tensor = tensor if tensor._raw.shape == shape else f.reshape(tensor, shape)
     return found
 

@@ -21,6 +21,7 @@ f = operations
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Note a function as the rule of the operations of these identifiers."""
     def decorate(run: Rule) -> Rule:
         rules.update(dict.fromkeys(names, run))
         return run

@@ -87,6 +87,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
 
 
 def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
+    """How the tangents of an operation are worked out, by what its record says of it."""
     if op.tangent is not None:
         return as_written
     if op.linear == "each":
@@ -99,10 +100,12 @@ def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
 
 
 def is_complex(x: Tensor) -> bool:
+    """Whether its elements are complex."""
     return dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX
 
 
 def flat(args: Any) -> Iterator[Any]:
+    """The arguments, those in lists and tuples too."""
     for x in args:
         if isinstance(x, (tuple, list)):
             yield from flat(x)
@@ -121,6 +124,7 @@ def fit(t: Tensor, like: Tensor) -> Tensor:
 
 
 def laid_out(t: Tensor, like: Tensor) -> Tensor:
+    """A tangent with the strides of its primal."""
     if isinstance(t, Wrapped):
         return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))  # type: ignore[no-any-return]
     wanted = core(like)._raw
@@ -149,6 +153,7 @@ def ordinary(x: Any) -> Any:
 
 @contextmanager
 def outside_inference() -> Iterator[None]:
+    """Within the block, tensors are made as outside of inference mode."""
     before, L.inference = L.inference, False
     try:
         yield
@@ -328,6 +333,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
 
 
 def no_forward(op: Operation) -> NotImplementedError:
+    """PyTorch's error for an operation without a formula."""
     if op.node.__name__ == "NotImplemented":
         return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
     return NotImplementedError(

@@ -68,6 +68,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
+    """What the caller gets: the only output, or all as a tuple."""
     return tuple(outputs) if op.multiple else outputs[0]
 
 
@@ -347,6 +348,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
 
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:
+    """Whether this output can have a gradient, by its name and its dtype."""
     names = op.schema.outputs
     name = names[index] if index < len(names) else names[0]
     return name not in op.nondifferentiable and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING

@@ -24,6 +24,7 @@ INFERENCE = [0]
 
 
 def inference_saved() -> RuntimeError:
+    """PyTorch's error for saving a tensor that was made in inference mode."""
     return RuntimeError(
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
         "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
@@ -88,6 +89,7 @@ class Packed:
 
 
 def freed() -> RuntimeError:
+    """PyTorch's error for a second pass through a graph that the first one freed."""
     return RuntimeError(FREED)
 
 

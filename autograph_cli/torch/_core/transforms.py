@@ -7,6 +7,7 @@ Reverse mode needs no wrapper: see reverse.py.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -180,45 +181,32 @@ def views_dual(x: Tensor) -> bool:
 # ---------------------------------------------------------------- operations
 
 
-def interpret(op: Operation, args: tuple[Any, ...]) -> Any:
-    """`op` by the highest level among its arguments; NotImplemented if there is none."""
-    if op.identifier in RANDOM:
-        from . import randomness
-
-        found = randomness.run(op, args)
-        if found is not NotImplemented:
-            return belongs_here(found)
-    level = top_level(args)
-    if level is None:
-        return NotImplemented
-    with below(level):
-        found = level.run(op, args)
-    return found if op.view else belongs_here(found)
-
-
 def inplace_name(op: Operation) -> str:
     """How PyTorch names the in-place form of an operation: `add_.Tensor`."""
     overload = op.schema.overload or ("Tensor" if op.promotes and len(op.tensors) > 1 else "")
     return f"{op.name.rstrip('_')}_.{overload}".rstrip(".")
 
 
-def interpret_inplace(op: Operation, args: tuple[Any, ...]) -> Any:
-    """`op` into its first argument, likewise."""
-    refuse_captured(args[0], inplace_name(op))
+def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) -> Any:
+    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is none."""
+    if inplace:
+        refuse_captured(args[0], inplace_name(op))
     if op.identifier in RANDOM:
         from . import randomness
 
-        found = randomness.run(op, args, inplace=True)
+        found = randomness.run(op, args, inplace=inplace)
         if found is not NotImplemented:
-            return found
+            return found if inplace else belongs_here(found)
     level = top_level(args)
     if level is None:
         return NotImplemented
     with below(level):
-        return level.inplace(op, args)
+        found = level.inplace(op, args) if inplace else level.run(op, args)
+    return found if inplace or op.view else belongs_here(found)
 
 
 def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
+    """NotImplemented where no level is among the arguments; else the error that `out=` is not for it."""
     level = top_level((*args, out))
     if level is None:
         return NotImplemented
@@ -226,7 +214,7 @@ def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 
 general.Transforms.operation = staticmethod(interpret)
-general.Transforms.inplace = staticmethod(interpret_inplace)
+general.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
 general.Transforms.out = staticmethod(interpret_out)
 
 

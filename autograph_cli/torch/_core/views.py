@@ -11,7 +11,7 @@ import numpy as np
 from .._kernels.meta import Meta
 from . import dtypes
 from .memory import address, offset_in, owner, window
-from .node import INFERENCE, LEAF, Edge, Node, Packed, View, edge_of, extra_of, freed, like_of, short_name
+from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved import INFERENCE, Packed, freed, short_name
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, Wrapped, make

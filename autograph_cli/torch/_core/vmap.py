@@ -107,6 +107,7 @@ def _size(dims: list[Any], flat: list[Any]) -> int:
 
 
 def in_front(x: Any, dim: int) -> Any:
+    """The tensor with this dimension moved to the front."""
     return x if dim == 0 else x.movedim(dim, 0)
 
 

@@ -1,4 +1,4 @@
-"""Kernels: PyTorch's operations on the raw arrays of one backend. NumPy is one instance, CuPy can be another."""
+"""Kernels: PyTorch's operations on the raw arrays of one backend. NumPy is the instance that there is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Kernels(
     Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
     Matrices, Triangles, Symmetric, Segments, Variates,
 ):  # fmt: skip
-    """All kernels over one array module `xp` (numpy, cupy)."""
+    """All kernels over one array module, `xp`."""
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core.autocast import autocasts
 import numpy as np
+
+from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions

@@ -229,6 +229,8 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
 
 @composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    if sparse_grad and input.requires_grad:
+        raise NotImplementedError("gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense")
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)
     return gather_op(input, d, index)

@@ -45,16 +45,19 @@ def run(check: _Check, batched: bool) -> None:
 
 
 def floating(outputs: Any) -> tuple[Tensor, ...]:
+    """The outputs that can have tangents."""
     from .gradcheck import _as_tuple
 
     return tuple(o for o in _as_tuple(outputs) if o.dtype.is_floating_point or o.dtype.is_complex)
 
 
 def values(check: _Check) -> list[Any]:
+    """The raw values of these outputs now."""
     return [np.array(o._raw) for o in floating(check.func(*check.inputs))]
 
 
 def tangent(x: Tensor, index: Any, move: Any) -> Tensor:
+    """A tangent that is `move` at one element, and 0 elsewhere."""
     raw = np.zeros(x._raw.shape, x._raw.dtype)
     raw[index] = move
     return make(raw[()])

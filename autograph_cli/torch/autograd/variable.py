@@ -8,6 +8,8 @@ from .._core.tensor import Tensor
 
 
 class VariableMeta(type):
+    """Makes every tensor an instance of `Variable`."""
+
     def __instancecheck__(cls, other: Any) -> bool:
         return isinstance(other, Tensor)
 

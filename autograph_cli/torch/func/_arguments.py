@@ -27,6 +27,7 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
 
 
 def place(argnum: int, count: int) -> int:
+    """Which positional argument `argnum` is, counted from 0; RuntimeError for one that is not there."""
     if not -count <= argnum < count:
         raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
     return argnum % count
@@ -42,6 +43,7 @@ def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
 
 
 def fresh_tree(tree: Any) -> Any:
+    """The tree with a fresh alias of each tensor; ValueError for a leaf that is none."""
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
@@ -60,12 +62,14 @@ def apart(name: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def check_outputs(name: str, call: str, tree: Any) -> None:
+    """RuntimeError where a leaf of the outputs is no tensor."""
     for leaf in tree_leaves(tree):
         if not isinstance(leaf, Tensor):
             raise RuntimeError(f"{name}: expected {call} to return only tensors, got unsupported type {type(leaf)}")
 
 
 def settled(tree: Any, own: set[Any]) -> Any:
+    """The tree with each tensor as a transform's result: out of the graph, unless it leads to more than what is `own`."""
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")

@@ -124,10 +124,12 @@ def _built(leaves: Any, spec: TreeSpec) -> Any:
 
 
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves, in order."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+    """The shape of the tree, without its leaves."""
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -161,10 +163,12 @@ def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: PyTree) -> PyTree
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether `pred` holds for every leaf."""
     return all(map(pred, tree_leaves(tree)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether `pred` holds for a leaf."""
     return any(map(pred, tree_leaves(tree)))
 
 

@@ -168,3 +168,11 @@ def test_what_is_refused(message):
     error, read = REFUSED[message]
     with pytest.raises(error, match=message):
         read(tensor())
+
+
+def test_a_sparse_gradient_of_gather_is_refused_by_name():
+    x = torch.ones(2, 2, requires_grad=True)
+    index = torch.zeros(1, 2, dtype=torch.int64)
+    with pytest.raises(NotImplementedError, match="sparse_grad=True is not available"):
+        torch.gather(x, 0, index, sparse_grad=True)
+    assert torch.gather(x.detach(), 0, index, sparse_grad=True).tolist() == [[1.0, 1.0]]

@@ -34,3 +34,10 @@ def test_bytes_are_resized_in_whole_numbers(mode, antialias, row):
 def test_other_integers_are_not_resized(dtype, mode):
     with pytest.raises(NotImplementedError, match=f'"upsample_{mode}2d" not implemented for'):
         torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2).to(dtype), size=(3, 3), mode=mode)
+
+
+def test_masks_of_two_dtypes_are_warned_of_as_in_pytorch():
+    x, mask = torch.ones(1, 3, 4), torch.zeros(3, 3)
+    attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    with pytest.warns(UserWarning, match="Support for mismatched key_padding_mask and attn_mask is deprecated"):
+        attention(x, x, x, key_padding_mask=torch.zeros(1, 3, dtype=torch.bool), attn_mask=mask)

@@ -493,4 +493,5 @@ for _name in ("float", "double", "half", "bfloat16"):
 
 
 def indented(text: str) -> str:
+    """The text with all lines but the first one set in by two."""
     return text.replace("\n", "\n  ")
