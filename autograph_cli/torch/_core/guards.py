@@ -20,11 +20,11 @@ from .parsing import Parser, Signature, parser, takes
 from .tensor import Tensor
 
 QUICK = frozenset((
-    "add_", "argmax", "backward", "bmm", "cat", "clamp", "clone", "contiguous", "copy_", "cross_entropy", "detach", "dim", "div_",
-    "dropout", "embedding", "eq", "expand", "flatten", "ge", "gelu", "gt", "item", "layer_norm", "le", "linear", "log_softmax", "lt",
+    "add_", "argmax", "backward", "bmm", "cat", "clamp", "clamp_min", "clone", "contiguous", "copy_", "cross_entropy", "detach", "dim", "div_",
+    "dropout", "embedding", "eq", "expand", "flatten", "ge", "gelu", "gt", "item", "layer_norm", "le", "leaky_relu", "linear", "log_softmax", "lt",
     "matmul", "max", "mean", "min", "mm", "mse_loss", "mul_", "ne", "norm", "numel", "ones", "permute", "pow", "rand", "randn",
-    "reshape", "select", "size", "softmax", "squeeze", "stack", "std", "sub_", "sum", "t", "tensor", "to", "transpose",
-    "unsqueeze", "var", "view", "zero_", "zeros",
+    "relu", "reshape", "select", "size", "softmax", "squeeze", "stack", "std", "sub_", "sum", "t", "tensor", "to", "transpose",
+    "unsqueeze", "var", "view", "where", "zero_", "zeros", "zeros_like",
 ))  # fmt: skip
 """Functions that look at their arguments only after something went wrong."""
 _WRONG_KIND = re.compile(r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len")

@@ -12,6 +12,9 @@ from .._core.arrangement import empty_as
 from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
+_MANY = 4_096
+"""From so many numbers on, one pass over memory is worth a slower call."""
+
 
 def check_addcdiv(x: Any, y: Any) -> None:
     """Raise PyTorch's error where `addcdiv` would divide integers."""
@@ -247,8 +250,8 @@ class Pointwise:
         return self.between(a, 0, math.inf)
 
     def between(self, a: Any, low: Any, high: Any) -> Any:
-        """`a` cut off below and above, in one pass: faster than NumPy's maximum with a number."""
-        if a.dtype.kind != "f":
+        """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
+        if a.dtype.kind != "f" or a.size < _MANY:
             a = self.xp.maximum(a, self.number(low, a))
             return a if high == math.inf else self.xp.minimum(a, self.number(high, a))
         return a.clip(self.number(low, a), self.number(high, a))
