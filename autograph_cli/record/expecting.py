@@ -31,7 +31,7 @@ _FIXED = {
     "AccumulateGrad": AccumulateGrad, "L": L, "Tensor": Tensor, "frame": sys._getframe, "ref": weakref.ref,
     "wrapped": is_wrapped_number,
 }  # fmt: skip
-_OF_REHEARSAL = ("numbers", "seen", "slots", "calls", "running", "before", "is_new", "is_known", "is_new_leaf", "runs_in", "is_at", "other")
+_OF_REHEARSAL = ("numbers", "seen", "slots", "calls", "running", "before", "is_new", "is_known", "is_new_leaf", "is_at", "other")
 
 
 class Seen:
@@ -216,20 +216,33 @@ class _Code:
         template = self._given(slot)
         if template is None:
             return f"is_known({text}, {self.constant(like_of(x._raw))})"
-        return f"is_new({text}, {self.constant(template)})"
+        return f"is_new({text}, {self.constant(template)}, {x._base is not None})"
 
     def _module(self) -> None:
         """The call of a module that is going on."""
-        passes, event = self.seen.passes, self.event
-        wanted = event.template.module
+        event, wanted = self.event, self.event.template.module
+        inside = "len(L.calls) > running.passes[-1].calls" if self.seen.passes else "L.calls"
         if wanted < 0:
-            self.conditions.append(f"(not (m := running.modules) or m[-1].passes != {passes})")
+            self.conditions.append(f"not ({inside})" if self.seen.passes else "not L.calls")
         elif not event.called:
-            self.conditions.append(f"(m := running.modules)[-1] is calls[{self.constant(wanted)}]")
+            self.conditions.append(f"L.calls[-1][0] == calls[{self.constant(wanted)}]")
         else:
-            refs = tuple([about.ref for about, _ in reversed(event.called)])
-            parent = self.constant(event.called[0][1])
-            self.conditions.append(f"runs_in((m := running.modules)[-1], {self.constant(refs)}, {parent}, {passes})")
+            self.conditions.append(f"({inside})" if self.seen.passes else "(m := L.calls)")
+            self._new_calls()
+
+    def _new_calls(self) -> None:
+        """The last call is one of this module, in one of that, and so on, in the one that is known."""
+        event = self.event
+        if self.seen.passes:
+            self.conditions.append("(m := L.calls)")
+        count = len(event.called)
+        outer = event.called[0][1]
+        self.conditions.append(f"len(m) == {count}" if outer < 0 else f"m[-{count + 1}][0] == calls[{self.constant(outer)}]")
+        if event.calls > count:
+            self.conditions.append(f"m[-{count}][0] > calls[-1]")
+        for place, (about, _) in enumerate(event.called):
+            of = f"m[{place - count}]"
+            self.conditions += [f"{of}[1] is {self.constant(about.ref)}()", f"calls.append({of}[0]) is None"]
 
 
 def _copy(like: Any) -> Any:

@@ -90,8 +90,9 @@ class Begun(Event):
     names: list[tuple[Address, list[str]]]
     borrowed: list[tuple[Address, list[str]]]
     """The names, after the script's variables were looked through."""
-    counted: list[tuple[Address, str]]
-    """Those names among them that tell a place in a list, which may be another in the next step."""
+    unsure: list[tuple[Address, str, weakref.ref[Tensor] | None]]
+    """Those names among them that tell a place in a list, which may be another in the next step, and those of what inputs are
+    views of, which may be views of something else then."""
     variables: list[tuple[str, Address]]
     """The variables that were made in this step."""
     derived: str | None

@@ -18,6 +18,7 @@ from autograph_cli.record.known import Ended, path_to
 from autograph_cli.record.known import Step as KnownStep
 from autograph_cli.record.measures import Beside, Found, Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
+from autograph_cli.record.modules import CallRow
 from autograph_cli.record.rehearsal import Rehearsal
 from autograph_cli.record.rewriting import Writer, write_finished
 from autograph_cli.record.saved import collect
@@ -26,7 +27,7 @@ from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.record.watching import Watch
 from autograph_cli.torch._core.node import Node
-from autograph_cli.torch._core.state import BackwardCall, S
+from autograph_cli.torch._core.state import BackwardCall, L, S
 from autograph_cli.torch._core.tensor import Tensor
 
 _CREDIT = 16
@@ -95,7 +96,6 @@ class Recorder:
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
-        self.enters, self.leaves = self.tape.enters, self.tape.leaves
         self.measures = Measures(record) if record else None
         self.kept: list[Step] = []
         self.total = 0
@@ -227,8 +227,8 @@ class Recorder:
     # -- steps that go as earlier ones
 
     def _may_rehearse(self) -> bool:
-        running = self.tape.running
-        return not (self.measures or self.selection.keeps(self.total) or running.modules or running.passes) and self._patience.tries()
+        kept = self.measures is not None or self.selection.keeps(self.total)
+        return not (kept or L.calls or self.tape.running.passes) and self._patience.tries()
 
     def _next(self) -> None:
         """A step was written down: see what to do with the next one."""
@@ -237,28 +237,23 @@ class Recorder:
         if self._may_rehearse():
             self._rehearsal.begin()
             if self._rehearsal.root.then:
-                self._rehearses, self.enters = True, self._rehearsal.enters
+                self._rehearses = True
             else:
-                self._observe()
+                self._observe([])
 
-    def _observe(self) -> None:
-        self._watch = Watch(self._rehearsal)
+    def _observe(self, calls: list[CallRow]) -> None:
+        self._watch = Watch(self._rehearsal, calls)
         self.created = self._watch.created
 
     def _stop(self) -> None:
         self._rehearses, self._watch = False, None
         if self.measures is None:
-            self.created, self.enters = self.tape.created, self.tape.enters
+            self.created = self.tape.created
 
     def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made that does not follow in any known step."""
         self._write_down()
         self.created(node, inputs, outputs)
-
-    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run that never was in these surroundings."""
-        self._write_down()
-        self.enters(module, given)
 
     def _repeated(self, step: KnownStep) -> None:
         """A step went to its end as a known one."""
@@ -290,9 +285,10 @@ class Recorder:
         writer.write(path_to(rehearsal.at))
         tape.passes, self._variables = writer.passes, writer.variables
         self._derived = None, writer.derived
+        tape.modules.keep(writer.calls)
         rehearsal.written()
         if self._patience.tries():
-            self._observe()
+            self._observe(writer.calls)
 
     # -- steps
 
@@ -306,6 +302,7 @@ class Recorder:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
         tape.forget(self.first)
+        tape.modules.settle()
         measured = None if self.measures is None else self.measures.close()
         if self._wanted():
             known = {output for _, output in roots}

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from autograph_cli.record import names
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Created, Ended, Event, Made, Step, Template
-from autograph_cli.record.modules import Running
 from autograph_cli.record.sites import script_frames
 from autograph_cli.record.tape import PassRow, Tape
 from autograph_cli.torch._core.general import is_wrapped_number
@@ -39,22 +38,22 @@ class Observer(Protocol):
     def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made that was not expected."""
 
-    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run that never was in these surroundings."""
-
 
 class Given:
     """A tensor that a step was given: an input, or a leaf that was new."""
 
-    __slots__ = ("key", "ref", "slot", "step", "template", "written")
+    __slots__ = ("base", "calls", "key", "ref", "slot", "step", "template", "written")
 
     def __init__(self, ref: weakref.ref[Tensor], key: int, template: Template | None = None) -> None:
         self.ref, self.key, self.template = ref, key, template
+        self.base: weakref.ref[Tensor] | None = None
+        """What it is a view of."""
         self.written = template is None
         """Whether it has a row."""
         self.step: Step | None = None
         self.slot = 0
-        """The step in which it was new, and its number there."""
+        self.calls: list[int] = []
+        """The step in which it was new, its number there, and the calls of modules in that."""
 
 
 class Run:
@@ -62,11 +61,12 @@ class Run:
 
     __slots__ = ("before", "calls", "depth", "numbers", "passes", "seen", "slots", "step")
 
-    def __init__(self, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], before: list[list[int]]) -> None:
-        self.numbers, self.seen, self.slots, self.before = numbers, seen, slots, before
+    def __init__(
+        self, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], calls: list[int], before: list[list[int]]
+    ) -> None:
+        self.numbers, self.seen, self.slots, self.calls, self.before = numbers, seen, slots, calls, before
         self.step: Step | None = None
         """What is known of it, if it is finished."""
-        self.calls: list[Running] = []
         self.passes: list[PassRow] = []
         self.depth = 0
         """How many steps before must be known for its sake."""
@@ -81,7 +81,6 @@ class Rehearsal:
 
     def __init__(self, tape: Tape, observer: Observer) -> None:
         self.tape, self.observer, self.running = tape, observer, tape.running
-        self.modules = tape.modules
         self.root = Event(None, observer.surprised)
         self.at: Event = self.root
         self.events = 0
@@ -89,7 +88,9 @@ class Rehearsal:
         """The sequence numbers of the nodes that were seen."""
         self.seen: list[weakref.ref[Node]] = []
         self.slots: list[Given] = []
-        self.calls: list[Running] = []
+        """What it was given."""
+        self.calls: list[int] = []
+        """The numbers of the calls of modules in which nodes were made."""
         self.passes: list[PassRow] = []
         self.before: list[list[int]] = [[], []]
         """The sequence numbers of the nodes of the step before, and of the one before that."""
@@ -114,13 +115,16 @@ class Rehearsal:
                 return known.created(node, inputs, outputs)
         return self.observer.surprised(node, inputs, outputs)
 
-    def is_new(self, x: Any, template: Template) -> bool:
+    def is_new(self, x: Any, template: Template, is_view: bool) -> bool:
         """Whether this is a tensor without gradient that was never met."""
-        if not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
+        if (x._base is not None) is not is_view or not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
             return False
         if self._was_given(x):
             return False
-        self.slots.append(Given(weakref.ref(x), 0, template))
+        given = Given(weakref.ref(x), 0, template)
+        self.slots.append(given)
+        if is_view:
+            given.base = weakref.ref(x._base)
         return True
 
     def is_known(self, x: Any, like: Any) -> bool:
@@ -153,38 +157,12 @@ class Rehearsal:
         held = self.tape.held.get(id(tensor))
         return Given(held[0], held[1]) if held is not None and held[0]() is tensor else None
 
-    def runs_in(self, call: Running | None, wanted: tuple[weakref.ref[Any], ...], parent: int, passes: int) -> bool:
-        """Whether this is a new call of the first of these modules, within one of the next, and so on, within a known call."""
-        if call is None or call.passes != passes:
-            return False
-        found: list[Running] = []
-        for module in wanted:
-            if call is None or call.module is not module() or call in self.calls:
-                return False
-            found.append(call)
-            call = call.above
-        if call is not (self.calls[parent] if parent >= 0 else None):
-            return False
-        self.calls += found[::-1]
-        return True
-
     def is_at(self, code: Any, offset: int) -> bool:
         """Whether this is the user's line that is running, by looking at each frame."""
         found = self.tape.site(self.running.passes)
         return found[0] is code and found[1] == offset
 
     # -- other events
-
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run; its row is made only if the rehearsal ends before the step."""
-        running = self.running
-        stack = running.modules
-        above = stack[-1] if stack else None
-        about = self.modules.known.get((id(module), 0 if above is None else id(above.module)))
-        if about is None or about.ref() is not module:
-            self.observer.unknown(module, given)
-        else:
-            stack.append(Running(module, above, len(running.passes), given))
 
     def begins(self, call: BackwardCall) -> bool:
         """Whether this is a backward call that is known to begin here; if so, it runs within the rehearsal."""
@@ -209,21 +187,20 @@ class Rehearsal:
                 edge = edge.edge if root._counter is not None and root._counter[0] == edge.version else None
             if edge.__class__ is not tuple or edge[1] != address[2] or edge[0]._seq != self._number(address):
                 return False
-        return self.tape.site([]) == (event.site or (None, 0)) and (not event.counted or self._counts(event))
+        return self.tape.site([]) == (event.site or (None, 0)) and all(self._has_name(*known) for known in event.unsure)
 
-    def _counts(self, event: Begun) -> bool:
-        """Whether places in lists are what they were."""
-        spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
-        return all(any(self._is(x, address) for x in names.named(name, spaces)) for address, name in event.counted)
-
-    def _is(self, tensor: Tensor, address: Address) -> bool:
-        """Whether this is the tensor at an address, or what that is a view of."""
+    def _has_name(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
+        """Whether a name still stands for what it stood for, or for what this is a view of."""
         where, place, number = address
-        edge = tensor._edge
-        if where != SLOT:
+        given = self.slots[place].ref() if where == SLOT else None
+        if given is not None and given._base is not None and base is not None and given._base is base():
+            return True
+        for tensor in names.named(name, [names.variables_of(frame) for frame in reversed(script_frames())]):
+            edge = tensor._edge
+            if where == SLOT:
+                return tensor is given or (given is not None and tensor is given._base)
             return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
-        given = self.slots[place].ref()
-        return given is tensor or (given is not None and given._base is tensor)
+        return False
 
     def _number(self, address: Address) -> int | None:
         where, place, _ = address
@@ -276,8 +253,8 @@ class Rehearsal:
 
     def partial(self) -> Run:
         """What was seen of the step that is going on."""
-        run = Run(self.numbers, self.seen, self.slots, self.before)
-        run.calls, run.passes = self.calls, self.passes
+        run = Run(self.numbers, self.seen, self.slots, self.calls, self.before)
+        run.passes = self.passes
         return run
 
     def begin(self) -> None:
@@ -288,12 +265,12 @@ class Rehearsal:
         """Note that the step went as a known one to its end; whether there is room for more of the kind."""
         assert isinstance(self.at, Ended) and self.at.step is not None
         step = self.at.step
-        run = Run(self.numbers[:], self.seen[:], self.slots[:], [numbers[:] for numbers in self.before[: step.reach]])
+        run = Run(self.numbers[:], self.seen[:], self.slots[:], self.calls[:], [numbers[:] for numbers in self.before[: step.reach]])
         run.step, step.times = step, step.times + 1
         run.depth = self._depth(step.reach)
         for slot, _ in step.new:
             given = run.slots[slot]
-            given.step, given.slot = step, slot
+            given.step, given.slot, given.calls = step, slot, run.calls
             self.met[id(given.ref())] = given
         self.recent.append(run)
         self.turn()

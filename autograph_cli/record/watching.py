@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
@@ -46,7 +47,7 @@ class _NotPlain(Exception):
 class Watch:
     """Follows the rest of a step, which went as known ones until now."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
+    def __init__(self, rehearsal: Rehearsal, calls: list[CallRow]) -> None:
         self.rehearsal, self.tape = rehearsal, rehearsal.tape
         self.at = rehearsal.at
         self.fine = True
@@ -55,9 +56,7 @@ class Watch:
         self.places = {key: place for place, key in enumerate(rehearsal.numbers)}
         self.slots = {given.key: slot for slot, given in enumerate(rehearsal.slots)}
         self.calls: dict[CallRow, int] = {}
-        for number, call in enumerate(rehearsal.calls):
-            assert call.row is not None
-            self.calls[call.row] = number
+        self.calls.update((row, number) for number, row in enumerate(calls))
         self.passes = list(rehearsal.passes)
         self.begun = [event for event in path_to(self.at) if isinstance(event, Begun)]
 
@@ -217,9 +216,8 @@ class Watch:
         event.outermost = len(self.tape.running.passes) == 1
         event.variables = [(name, self._address(output)) for name, output in variables if key_of(output) in self.places]
         event.names, event.borrowed = self._names(self.tape.names), self._names(self.tape.borrowed)
-        event.counted = [
-            (address, name) for address, known in event.names + event.borrowed for name in known if names.is_counted(name)
-        ]  # fmt: skip
+        event.unsure = [(address, name, None) for address, known in event.names for name in known if names.is_counted(name)]
+        event.unsure += [(address, name, self._base(address)) for address, known in event.borrowed for name in known]
         event.collected = self._collected() if event.outermost and not call.keeps_graph else None
         self.passes.append(entry)
         self.begun.append(event)
@@ -243,6 +241,12 @@ class Watch:
                 if (row.number, number) in known:
                     found.append(((where, place, number), list(known[row.number, number])))
         return found
+
+    def _base(self, address: Address) -> weakref.ref[Tensor] | None:
+        """What an input is a view of."""
+        key = next(key for key, slot in self.slots.items() if slot == address[1])
+        tensor = self.tape.rows[key].ref()
+        return None if tensor is None or tensor._base is None else weakref.ref(tensor._base)
 
     def _collected(self) -> Collected:
         tape, rows = self.tape, self.tape.rows
