@@ -142,7 +142,8 @@ class Tape:
         """A tape that goes on from here by itself, in this thread."""
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
-        other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
+        other.windows = {name: (ref, list(views)) for name, (ref, views) in self.windows.items()}
+        other.borrowed = dict(self.borrowed)
         other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         other.modules = self.modules
