@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from autograph_cli.record.build import Span
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Ended, Event, Made, Step, Template
@@ -16,13 +16,11 @@ from autograph_cli.torch._core.tensor import Tensor
 
 def write_finished(rehearsal: Rehearsal) -> tuple[Step, Span] | None:
     """Make rows for the finished steps of which anything is left; the last one, and where its rows are."""
-    tape, runs = rehearsal.tape, [*rehearsal.lingering, *rehearsal.recent]
-    needed = _needed(runs)
+    tape, needed = rehearsal.tape, _needed(rehearsal.runs)
     for given in _earlier(rehearsal.met.values(), needed):
         _write_earlier(tape, given)
     span = None
     for run in needed:
-        assert run.step is not None
         writer = Writer(tape, run)
         writer.write(run.step.events)
         roots = [(name, writer.find(address)) for name, address in run.step.roots]
@@ -38,14 +36,13 @@ def _needed(runs: list[Run]) -> list[Run]:
         run = runs[place]
         if place >= wanted or run.lives():
             needed.append(run)
-            assert run.step is not None
             wanted = min(wanted, place - run.step.reach)
     return needed[::-1]
 
 
 def _earlier(met: Iterable[Given], runs: list[Run]) -> list[Given]:
     """What was given to steps that get no rows, and is still there or wanted."""
-    own = {id(given) for run in runs if run.step is not None for given in (run.slots[slot] for slot, _ in run.step.new)}
+    own = {id(given) for run in runs for given in (run.slots[slot] for slot, _ in run.step.new)}
     used = {id(given) for run in runs for given in run.slots}
     every = {id(given): given for given in (*met, *(given for run in runs for given in run.slots))}
     return [
@@ -56,9 +53,10 @@ def _earlier(met: Iterable[Given], runs: list[Run]) -> list[Given]:
 
 def _write_earlier(tape: Tape, given: Given) -> None:
     """A row for what was new in a step that gets none."""
-    assert given.step is not None and given.template is not None
-    _write_given(tape, given, _calls(given.step.events, given.calls))
-    for store, names in _names_of(given.step.events):
+    assert given.run is not None
+    events = given.run.step.events
+    _write_given(tape, given, _calls(events, given.run.calls))
+    for store, names in _names_of(events):
         for address, known in names:
             if address == (SLOT, given.slot, 0):
                 store(tape)[tape.count, 0] = list(known)
@@ -167,12 +165,11 @@ class Writer:
         self.place += 1
 
     def _begun(self, event: Begun) -> None:
-        tape, place = self.tape, len(self.passes)
-        if place < len(self.run.passes):
-            entry = self.run.passes[place]
-        else:
-            entry = PassRow(0, event.kind, event.create_graph, 0)
-            entry.site = event.site
+        tape, running = self.tape, cast("list[Any]", self.tape.running.passes)
+        entry = PassRow(0, event.kind, event.create_graph, 0)
+        entry.site, entry.outside, entry.error = event.site, event.outside, id(None)
+        if self.run.finished is None:  # until now, the event stood for it
+            running[:] = [entry if each is event else each for each in running]
         entry.number = tape.calls
         tape.calls += 1
         entry.last_key = 0 if event.last is None else self.key(event.last)

@@ -40,7 +40,7 @@ def number_of(output: Output) -> int:
 class PassRow:
     """One backward call."""
 
-    __slots__ = ("call", "calls", "create_graph", "error", "failed", "last_key", "number", "order", "ran", "roots", "site")
+    __slots__ = ("call", "create_graph", "error", "failed", "last_key", "number", "order", "outside", "ran", "roots", "site")
 
     def __init__(self, number: int, call: str, create_graph: bool, last_key: int) -> None:
         self.number = number
@@ -48,7 +48,7 @@ class PassRow:
         self.create_graph = create_graph
         self.last_key = last_key
         """The newest node when the call began."""
-        self.calls = len(L.calls)
+        self.outside = len(L.calls)
         """How many calls of modules were going on when it began."""
         self.error = 0
         """The id of the exception that was being handled when the call began."""
@@ -238,7 +238,7 @@ class Tape:
     def module_call(self) -> CallRow | None:
         """The row of the call of a module that is going on; none within a backward pass that began in it."""
         passes, depth = self.running.passes, len(L.calls)
-        return self.modules.row_at(depth) if depth > (passes[-1].calls if passes else 0) else None
+        return self.modules.row_at(depth) if depth > (passes[-1].outside if passes else 0) else None
 
     def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""

@@ -156,8 +156,8 @@ def trace_of(source: str, steps: str, *, rehearse: bool) -> tuple[str, str, int]
     recorder = Recorder(steps, "loop.py")
     repeated: list[int] = []
     if rehearse:
-        count = recorder._repeated
-        recorder._repeated = lambda step: (repeated.append(1), count(step))  # type: ignore[method-assign]
+        count = recorder._rehearsal._finished
+        recorder._rehearsal._finished = lambda step: (repeated.append(1), count(step))  # type: ignore[method-assign]
     else:
         recorder._may_rehearse = lambda: False  # type: ignore[method-assign]
     error = ""
