@@ -14,6 +14,7 @@ from autograph_cli.record.modules import About
 from autograph_cli.record.sites import Site
 from autograph_cli.record.tape import Kept, Row
 from autograph_cli.torch._core.node import Node
+from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor
 
 SLOT, OLD = -1, -2
@@ -81,8 +82,11 @@ class Begun(Event):
     kind: str
     keeps_graph: bool
     create_graph: bool
+    has_inputs: bool
     roots: tuple[Address, ...]
     site: Site | None
+    outside: int
+    """How many calls of modules were going on."""
     order: int
     last: Address | None
     """The newest node at that time."""
@@ -90,8 +94,11 @@ class Begun(Event):
     names: list[tuple[Address, list[str]]]
     borrowed: list[tuple[Address, list[str]]]
     """The names, after the script's variables were looked through."""
-    counted: list[tuple[Address, str]]
-    """Those names among them that tell a place in a list, which may be another in the next step."""
+    unsure: list[tuple[Address, str, weakref.ref[Tensor] | None]]
+    """Those names among them that tell a place in a list, which may be another in the next step, and those of what inputs are
+    views of, which may be views of something else then."""
+    begins: Callable[[BackwardCall], bool]
+    """Sees whether a call is this one, and if so, goes on from here."""
     variables: list[tuple[str, Address]]
     """The variables that were made in this step."""
     derived: str | None
@@ -104,6 +111,8 @@ class Ended(Event):
     number: int
     """Which one of the step."""
     ran: tuple[Address, ...]
+    sure: bool
+    """Whether so many nodes cannot be others: no code of the script's decides what runs."""
     leaves: list[weakref.ref[Tensor] | None]
     """Those among what ran that had been there before."""
     step: Step | None = None

@@ -130,7 +130,6 @@ class Beside:
     def __init__(self, tape: Tape, measures: Measures | None) -> None:
         self.tape, self.measures = tape, measures
         self.begins, self.ends = tape.begins, tape.ends
-        self.enters, self.leaves = tape.enters, tape.leaves
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph_cli.record.names import OPAQUE, variables_of
 from autograph_cli.record.sites import script_frames
+from autograph_cli.torch._core.state import Call, L
 from autograph_cli.torch._core.tensor import Tensor
 
 MANY = 4_096
@@ -38,19 +40,17 @@ class About:
         self.parameters = 0
 
 
-class Running:
-    """A call that is going on, with what it was given; it gets a row when that is needed."""
+def was_given(call: Call, tensor: Tensor) -> bool:
+    """Whether the tensor, or what it is a view of, was among the arguments of a call."""
+    base = tensor._base
+    return any(x is tensor or (base is not None and x is base) for x in _tensors((*call[2], *call[3].values())))
 
-    __slots__ = ("above", "given", "module", "passes", "row")
 
-    def __init__(self, module: Any, above: Running | None, passes: int, given: tuple[Any, ...]) -> None:
-        self.module, self.above, self.passes, self.given = module, above, passes, given
-        self.row: CallRow | None = None
+class _Open(threading.local):
+    """The rows of the calls that are going on, from the outermost on, as far as they have some."""
 
-    def was_given(self, tensor: Tensor) -> bool:
-        """Whether the tensor, or what it is a view of, was among the arguments."""
-        base = tensor._base
-        return any(x is tensor or (base is not None and x is base) for x in _tensors(self.given))
+    def __init__(self) -> None:
+        self.rows: list[CallRow] = []
 
 
 class Modules:
@@ -62,31 +62,46 @@ class Modules:
         self.owners: dict[int, tuple[weakref.ref[Tensor], str]] = {}
         """Of parameters and buffers by id: the tensor, and the path of its module."""
         self.limit = MANY
-        self.serial = 0
+        self.waiting: list[About] = []
+        """Those whose parameters may not be there yet."""
+        self.open = _Open()
 
-    def row_of(self, call: Running) -> CallRow:
-        """The row of a call, within those that it runs in."""
-        if call.row is None:
-            module, above = call.module, call.above
-            outer = None if above is None else self.row_of(above)
-            key = id(module), 0 if above is None else id(above.module)
-            about = self.known.get(key)
-            if about is None or about.ref() is not module:
-                about = self.known[key] = About(module, self._path(module, outer))
-                self._learn(module, about)
-            self.serial += 1
-            call.row = CallRow(about, outer, self.serial)
-        return call.row
+    def row_at(self, depth: int) -> CallRow:
+        """The row of the call that is going on at this depth, within those that it runs in."""
+        rows, calls = self.open.rows, L.calls
+        if len(rows) == depth and rows[-1].serial == calls[depth - 1][0]:
+            return rows[-1]
+        self.keep(rows)
+        rows = self.open.rows
+        for number, module, _, _ in calls[len(rows) : depth]:
+            rows.append(CallRow(self._about(module, rows), rows[-1] if rows else None, number))
+        return rows[depth - 1]
 
-    def leave(self, running: Running) -> None:
-        """The call is over; what has parameters that wait for their first input has them now."""
-        running.given = ()
-        if running.row is None:
-            return
-        about, module = running.row.about, running.module
-        if not about.parameters:
+    def keep(self, rows: list[CallRow]) -> None:
+        """Take those of these rows whose calls are going on."""
+        known = {row.serial: row for row in rows}
+        self.open.rows = []
+        for number, *_ in L.calls:
+            if number not in known:
+                break
+            self.open.rows.append(known[number])
+
+    def _about(self, module: Any, outer: list[CallRow]) -> About:
+        key = id(module), 0 if not outer else id(outer[-1].about.ref())
+        about = self.known.get(key)
+        if about is None or about.ref() is not module:
+            about = self.known[key] = About(module, self._path(module, outer[-1] if outer else None))
+            self._learn(module, about)
+            self.waiting.append(about)
+        return about
+
+    def settle(self) -> None:
+        """Count the parameters of modules that were new: what waited for its first input has them now."""
+        for about in self.waiting:
+            module = about.ref()
             own = {id(x): x for _, inner in _parts(module) for x in getattr(inner, "_parameters", {}).values()}
-            about.parameters = sum(map(_size, own.values()))
+            about.parameters = sum(map(_size, own.values()), 0) if module is not None else about.parameters
+        self.waiting = []
 
     def owner(self, tensor: Tensor) -> str:
         """The path of the module that a tensor is a parameter or a buffer of."""

@@ -14,11 +14,11 @@ from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
-from autograph_cli.record.known import Ended, path_to
 from autograph_cli.record.known import Step as KnownStep
+from autograph_cli.record.known import path_to
 from autograph_cli.record.measures import Beside, Found, Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.rehearsal import Rehearsal
+from autograph_cli.record.rehearsal import OFTEN, Rehearsal
 from autograph_cli.record.rewriting import Writer, write_finished
 from autograph_cli.record.saved import collect
 from autograph_cli.record.sites import Sources, script_frames
@@ -26,7 +26,7 @@ from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.record.watching import Watch
 from autograph_cli.torch._core.node import Node
-from autograph_cli.torch._core.state import BackwardCall, S
+from autograph_cli.torch._core.state import BackwardCall, L, S
 from autograph_cli.torch._core.tensor import Tensor
 
 _CREDIT = 16
@@ -57,10 +57,10 @@ class _Patience:
         self.wait -= 1
         return self.wait < 0
 
-    def succeeded(self) -> None:
-        """A step went as a known one."""
-        self.credit = min(self.credit + 1, _CREDIT)
-        self.next = 1
+    def succeeded(self, steps: int) -> None:
+        """So many steps went as known ones."""
+        self.credit = min(self.credit + steps, _CREDIT)
+        self.next = 1 if steps else self.next
 
     def failed(self) -> None:
         """A rehearsal ended."""
@@ -95,7 +95,7 @@ class Recorder:
         self.tape = Tape()
         self.sources = Sources(os.getcwd())
         self.created: Callable[..., None] = self.tape.created
-        self.enters, self.leaves = self.tape.enters, self.tape.leaves
+        self.begins, self.ends = self._begins, self._ends
         self.measures = Measures(record) if record else None
         self.kept: list[Step] = []
         self.total = 0
@@ -172,14 +172,8 @@ class Recorder:
 
     # -- events
 
-    def begins(self, call: BackwardCall) -> None:
+    def _begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
-        if self._rehearses:
-            if self._rehearsal.begins(call):
-                if self._looks_for_optimizers() and self._wanted():
-                    self._optimizers = optimizers_in(map(names.variables_of, script_frames())) or self._optimizers
-                return
-            self._write_down()
         self._begin(call)
         if self._watch is not None:
             self._watch.begins(call, self._made(self._variables), self._derived[1])
@@ -201,15 +195,8 @@ class Recorder:
     def _looks_for_optimizers(self) -> bool:
         return self.total & (self.total - 1) == 0  # 0, 1, 2, 4, 8, ...
 
-    def ends(self, call: BackwardCall) -> None:
+    def _ends(self, call: BackwardCall) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
-        if self._rehearses:
-            if self._rehearsal.ends(call):
-                event = self._rehearsal.at
-                if isinstance(event, Ended) and event.step is not None:
-                    self._repeated(event.step)
-                return
-            self._write_down()
         if self.measures is not None:
             self.measures.ends(call)
         entry = self.tape.running.passes[-1]
@@ -227,57 +214,76 @@ class Recorder:
     # -- steps that go as earlier ones
 
     def _may_rehearse(self) -> bool:
-        running = self.tape.running
-        return not (self.measures or self.selection.keeps(self.total) or running.modules or running.passes) and self._patience.tries()
+        kept = self.measures is not None or self.selection.keeps(self.total)
+        return not (kept or L.calls or self.tape.running.passes) and self._patience.tries()
 
     def _next(self) -> None:
         """A step was written down: see what to do with the next one."""
         self._rehearsal.passed([] if self._watch is None else self._watch.keys())
         self._stop()
         if self._may_rehearse():
-            self._rehearsal.begin()
+            self._rehearsal.begin(self.total)
             if self._rehearsal.root.then:
-                self._rehearses, self.enters = True, self._rehearsal.enters
+                self._rehearses = True
+                self.begins, self.ends = self._rehearsal.begins, self._rehearsal.ends
             else:
                 self._observe()
 
-    def _observe(self) -> None:
-        self._watch = Watch(self._rehearsal)
+    def _observe(self, begun: Writer | None = None) -> None:
+        self._watch = Watch(self._rehearsal, [] if begun is None else begun.calls, [] if begun is None else begun.passes)
         self.created = self._watch.created
 
     def _stop(self) -> None:
         self._rehearses, self._watch = False, None
+        self.begins, self.ends = self._begins, self._ends
         if self.measures is None:
-            self.created, self.enters = self.tape.created, self.tape.enters
+            self.created = self.tape.created
 
     def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made that does not follow in any known step."""
         self._write_down()
         self.created(node, inputs, outputs)
 
-    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run that never was in these surroundings."""
+    def begins_unknown(self, call: BackwardCall) -> None:
+        """A backward call began that does not follow in any known step."""
         self._write_down()
-        self.enters(module, given)
+        self._begins(call)
 
-    def _repeated(self, step: KnownStep) -> None:
-        """A step went to its end as a known one."""
-        self.total += 1
-        self._patience.succeeded()
+    def ends_unknown(self, call: BackwardCall) -> None:
+        """A backward call ended in another way than in the known steps."""
+        self._write_down()
+        self._ends(call)
+
+    def repeated(self, step: KnownStep) -> None:
+        """A step went to its end as a known one, as others may have done before."""
+        rehearsal = self._rehearsal
+        self._patience.succeeded(rehearsal.total - self.total)
+        self.total = rehearsal.total
         if self.watcher is not None:
             self.watcher(Progress(self.total, step.rows, len(self.kept)))
-        more = self._rehearsal.finished()
+        if self._looks_for_optimizers() and self._wanted():
+            self._optimizers = optimizers_in(map(names.variables_of, script_frames())) or self._optimizers
         if step.times & (step.times - 1) == 0 and step.memory is not None:
-            step.memory = memory_of(self._rehearsal.parameters(), self._optimizers)
-        if not more or self.selection.keeps(self.total):
+            step.memory = memory_of(rehearsal.parameters(), self._optimizers)
+        if not rehearsal.tidy() or self.selection.keeps(self.total):
             self._write_down()
-            self._stop()
+        else:
+            rehearsal.stop = self._next_stop()
+
+    def _next_stop(self) -> int:
+        """The number of steps after which there is something to do."""
+        if self.watcher is not None:
+            return self.total + 1
+        ends = range(self.total + 1, self.total + OFTEN)
+        return next((end for end in ends if end & (end - 1) == 0 or self.selection.keeps(end)), self.total + OFTEN)
 
     def _write_down(self) -> None:
         """End the rehearsal, if there is one, and make rows for what was seen."""
         if not self._rehearses:
             return
         rehearsal, tape = self._rehearsal, self.tape
+        self._patience.succeeded(rehearsal.total - self.total)
+        self.total = rehearsal.total
         self._stop()
         self._patience.failed()
         finished = write_finished(rehearsal)
@@ -290,9 +296,10 @@ class Recorder:
         writer.write(path_to(rehearsal.at))
         tape.passes, self._variables = writer.passes, writer.variables
         self._derived = None, writer.derived
+        tape.modules.keep(writer.calls)
         rehearsal.written()
-        if self._patience.tries():
-            self._observe()
+        if not self.selection.keeps(self.total) and self._patience.tries():
+            self._observe(writer)
 
     # -- steps
 
@@ -306,6 +313,7 @@ class Recorder:
         tape = self.tape
         tape.pinned, self._pending = (0, 0), None
         tape.forget(self.first)
+        tape.modules.settle()
         measured = None if self.measures is None else self.measures.close()
         if self._wanted():
             known = {output for _, output in roots}

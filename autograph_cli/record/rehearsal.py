@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 from autograph_cli.record import names
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Created, Ended, Event, Made, Step, Template
-from autograph_cli.record.modules import Running
 from autograph_cli.record.sites import script_frames
-from autograph_cli.record.tape import PassRow, Tape
+from autograph_cli.record.tape import Tape
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall
@@ -23,6 +22,8 @@ from autograph_cli.torch._core.tensor import Tensor
 
 RECENT = 4
 """So many finished steps are remembered, whatever has become of their nodes."""
+OFTEN = 16
+"""After so many steps those of which nothing is left are forgotten."""
 LINGERING = 32
 """So many others may have nodes that live on."""
 MOST_EVENTS = 50_000
@@ -39,20 +40,28 @@ class Observer(Protocol):
     def surprised(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made that was not expected."""
 
-    def unknown(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run that never was in these surroundings."""
+    def begins_unknown(self, call: BackwardCall) -> None:
+        """A backward call began that was not expected."""
+
+    def ends_unknown(self, call: BackwardCall) -> None:
+        """A backward call ended in another way than expected."""
+
+    def repeated(self, step: Step) -> None:
+        """A step went as a known one to its end, and it was to be told."""
 
 
 class Given:
     """A tensor that a step was given: an input, or a leaf that was new."""
 
-    __slots__ = ("key", "ref", "slot", "step", "template", "written")
+    __slots__ = ("base", "key", "ref", "run", "slot", "template", "written")
 
     def __init__(self, ref: weakref.ref[Tensor], key: int, template: Template | None = None) -> None:
         self.ref, self.key, self.template = ref, key, template
+        self.base: weakref.ref[Tensor] | None = None
+        """What it is a view of."""
         self.written = template is None
         """Whether it has a row."""
-        self.step: Step | None = None
+        self.run: Run | None = None
         self.slot = 0
         """The step in which it was new, and its number there."""
 
@@ -60,16 +69,19 @@ class Given:
 class Run:
     """What was seen of a step."""
 
-    __slots__ = ("before", "calls", "depth", "numbers", "passes", "seen", "slots", "step")
+    __slots__ = ("before", "calls", "finished", "numbers", "seen", "slots")
 
-    def __init__(self, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], before: list[list[int]]) -> None:
-        self.numbers, self.seen, self.slots, self.before = numbers, seen, slots, before
-        self.step: Step | None = None
-        """What is known of it, if it is finished."""
-        self.calls: list[Running] = []
-        self.passes: list[PassRow] = []
-        self.depth = 0
-        """How many steps before must be known for its sake."""
+    def __init__(
+        self, finished: Step | None, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], calls: list[int],
+        before: list[list[int]],
+    ) -> None:  # fmt: skip
+        self.finished, self.numbers, self.seen, self.slots, self.calls, self.before = finished, numbers, seen, slots, calls, before
+
+    @property
+    def step(self) -> Step:
+        """What is known of it, once it is finished."""
+        assert self.finished is not None
+        return self.finished
 
     def lives(self) -> bool:
         """Whether any of its nodes does."""
@@ -81,7 +93,6 @@ class Rehearsal:
 
     def __init__(self, tape: Tape, observer: Observer) -> None:
         self.tape, self.observer, self.running = tape, observer, tape.running
-        self.modules = tape.modules
         self.root = Event(None, observer.surprised)
         self.at: Event = self.root
         self.events = 0
@@ -89,12 +100,17 @@ class Rehearsal:
         """The sequence numbers of the nodes that were seen."""
         self.seen: list[weakref.ref[Node]] = []
         self.slots: list[Given] = []
-        self.calls: list[Running] = []
-        self.passes: list[PassRow] = []
+        """What it was given."""
+        self.calls: list[int] = []
+        """The numbers of the calls of modules in which nodes were made."""
         self.before: list[list[int]] = [[], []]
         """The sequence numbers of the nodes of the step before, and of the one before that."""
-        self.recent: list[Run] = []
-        self.lingering: list[Run] = []
+        self.runs: list[Run] = []
+        """The finished steps that have no rows, as far as they matter."""
+        self.depth = 0
+        """How many steps must be known for the sake of the last one."""
+        self.total, self.stop = 0, 0
+        """The steps of the recording until now, and the number at which to tell of it."""
         self.met: dict[int, Given] = {}
         """By id, what steps were given since rows were last made."""
         self.limit = MANY
@@ -114,13 +130,16 @@ class Rehearsal:
                 return known.created(node, inputs, outputs)
         return self.observer.surprised(node, inputs, outputs)
 
-    def is_new(self, x: Any, template: Template) -> bool:
+    def is_new(self, x: Any, template: Template, is_view: bool) -> bool:
         """Whether this is a tensor without gradient that was never met."""
-        if not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
+        if (x._base is not None) is not is_view or not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
             return False
         if self._was_given(x):
             return False
-        self.slots.append(Given(weakref.ref(x), 0, template))
+        given = Given(weakref.ref(x), 0, template)
+        self.slots.append(given)
+        if is_view:
+            given.base = weakref.ref(x._base)
         return True
 
     def is_known(self, x: Any, like: Any) -> bool:
@@ -153,21 +172,6 @@ class Rehearsal:
         held = self.tape.held.get(id(tensor))
         return Given(held[0], held[1]) if held is not None and held[0]() is tensor else None
 
-    def runs_in(self, call: Running | None, wanted: tuple[weakref.ref[Any], ...], parent: int, passes: int) -> bool:
-        """Whether this is a new call of the first of these modules, within one of the next, and so on, within a known call."""
-        if call is None or call.passes != passes:
-            return False
-        found: list[Running] = []
-        for module in wanted:
-            if call is None or call.module is not module() or call in self.calls:
-                return False
-            found.append(call)
-            call = call.above
-        if call is not (self.calls[parent] if parent >= 0 else None):
-            return False
-        self.calls += found[::-1]
-        return True
-
     def is_at(self, code: Any, offset: int) -> bool:
         """Whether this is the user's line that is running, by looking at each frame."""
         found = self.tape.site(self.running.passes)
@@ -175,55 +179,29 @@ class Rehearsal:
 
     # -- other events
 
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run; its row is made only if the rehearsal ends before the step."""
-        running = self.running
-        stack = running.modules
-        above = stack[-1] if stack else None
-        about = self.modules.known.get((id(module), 0 if above is None else id(above.module)))
-        if about is None or about.ref() is not module:
-            self.observer.unknown(module, given)
-        else:
-            stack.append(Running(module, above, len(running.passes), given))
-
-    def begins(self, call: BackwardCall) -> bool:
-        """Whether this is a backward call that is known to begin here; if so, it runs within the rehearsal."""
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call begins: if it is one that is known to begin here, it runs within the rehearsal."""
         for event in self.at.then:
-            if isinstance(event, Begun) and self._agrees(event, call):
-                entry = PassRow(0, call.kind, call.create_graph, 0)
-                entry.site, entry.error = event.site, id(sys.exc_info()[1])
-                self.running.passes.append(entry)
-                self.passes.append(entry)
-                self._go_on(event)
-                return True
-        return False
+            if event.__class__ is Begun and event.begins(call):
+                return
+        self.observer.begins_unknown(call)
 
-    def _agrees(self, event: Begun, call: BackwardCall) -> bool:
-        if call.kind != event.kind or call.keeps_graph is not event.keeps_graph or call.create_graph is not event.create_graph:
-            return False
-        if len(call.roots) != len(event.roots) or bool(self.running.passes) is event.outermost:
-            return False
-        for root, address in zip(call.roots, event.roots, strict=True):
-            edge = root._edge if isinstance(root, Tensor) else (root.node, root.output_nr)
-            if edge.__class__ is View:
-                edge = edge.edge if root._counter is not None and root._counter[0] == edge.version else None
-            if edge.__class__ is not tuple or edge[1] != address[2] or edge[0]._seq != self._number(address):
-                return False
-        return self.tape.site([]) == (event.site or (None, 0)) and (not event.counted or self._counts(event))
+    def has_names(self, event: Begun) -> bool:
+        """Whether names that may change are those of this event."""
+        return all(self._has_name(*known) for known in event.unsure)
 
-    def _counts(self, event: Begun) -> bool:
-        """Whether places in lists are what they were."""
-        spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
-        return all(any(self._is(x, address) for x in names.named(name, spaces)) for address, name in event.counted)
-
-    def _is(self, tensor: Tensor, address: Address) -> bool:
-        """Whether this is the tensor at an address, or what that is a view of."""
+    def _has_name(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
+        """Whether a name still stands for what it stood for, or for what this is a view of."""
         where, place, number = address
-        edge = tensor._edge
-        if where != SLOT:
+        given = self.slots[place].ref() if where == SLOT else None
+        if given is not None and given._base is not None and base is not None and given._base is base():
+            return True
+        for tensor in names.named(name, [names.variables_of(frame) for frame in reversed(script_frames())]):
+            edge = tensor._edge
+            if where == SLOT:
+                return tensor is given or (given is not None and tensor is given._base)
             return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
-        given = self.slots[place].ref()
-        return given is tensor or (given is not None and given._base is tensor)
+        return False
 
     def _number(self, address: Address) -> int | None:
         where, place, _ = address
@@ -233,33 +211,28 @@ class Rehearsal:
         numbers = self.numbers if where == 0 else self.before[where - 1] if where > 0 else []
         return known if where == SLOT else numbers[place] if place < len(numbers) else None
 
-    def ends(self, call: BackwardCall) -> bool:
-        """Whether the call ran what is known; if so, and it is the last one, so is the step at its end."""
+    def ends(self, call: BackwardCall) -> None:
+        """A backward call ends: if it ran what is known, the rehearsal goes on, perhaps with the next step."""
         for event in self.at.then:
-            if isinstance(event, Ended) and self._ran(event, call):
+            if event.__class__ is Ended and len(call.ran) == len(event.ran) and sys.exc_info()[1] is None and (event.sure or self._ran(event, call)):
                 self.running.passes.pop()
-                self._go_on(event)
-                return True
-        return False
+                if event.step is not None:
+                    return self._finished(event.step)
+                self.at = event
+                self.observer.created = event.next
+                return None
+        return self.observer.ends_unknown(call)
 
     def _ran(self, event: Ended, call: BackwardCall) -> bool:
-        if len(call.ran) != len(event.ran) or id(sys.exc_info()[1]) != self.passes[event.number].error:
-            return False
+        """Whether these are the nodes that are known."""
         numbers, slots = self.numbers, self.slots
         for node, (where, place, _), leaf in zip(call.ran, event.ran, event.leaves, strict=True):
-            if where == 0:
-                if node._seq != numbers[place]:
-                    return False
-            elif where > 0:
-                if node._seq != self.before[where - 1][place]:
+            if where >= 0:
+                if node._seq != (self.before[where - 1] if where else numbers)[place]:
                     return False
             elif not isinstance(node, AccumulateGrad) or node.variable is not (slots[place].ref if leaf is None else leaf)():
                 return False
         return True
-
-    def _go_on(self, event: Event) -> None:
-        self.at = event
-        self.observer.created = event.next
 
     # -- steps
 
@@ -276,34 +249,44 @@ class Rehearsal:
 
     def partial(self) -> Run:
         """What was seen of the step that is going on."""
-        run = Run(self.numbers, self.seen, self.slots, self.before)
-        run.calls, run.passes = self.calls, self.passes
-        return run
+        return Run(None, self.numbers, self.seen, self.slots, self.calls, self.before)
 
-    def begin(self) -> None:
-        """A step begins."""
-        self._go_on(self.root)
+    def begin(self, total: int) -> None:
+        """A step begins, after so many."""
+        self.total = total
+        self.stop = total + 1
+        self._go_on()
 
-    def finished(self) -> bool:
-        """Note that the step went as a known one to its end; whether there is room for more of the kind."""
-        assert isinstance(self.at, Ended) and self.at.step is not None
-        step = self.at.step
-        run = Run(self.numbers[:], self.seen[:], self.slots[:], [numbers[:] for numbers in self.before[: step.reach]])
-        run.step, step.times = step, step.times + 1
-        run.depth = self._depth(step.reach)
-        for slot, _ in step.new:
-            given = run.slots[slot]
-            given.step, given.slot = step, slot
-            self.met[id(given.ref())] = given
-        self.recent.append(run)
+    def _go_on(self) -> None:
+        self.at = root = self.root
+        self.observer.created = root.next
+
+    def _finished(self, step: Step) -> None:
+        """A step went as a known one to its end."""
+        run = Run(step, self.numbers[:], self.seen[:], self.slots[:], self.calls[:], self._seen_before(step.reach) if step.reach else [])
+        self.runs.append(run)
+        step.times += 1
+        self.depth = self.depth + step.reach if step.reach else 0
+        if step.new:
+            self._meet(run)
         self.turn()
-        self.begin()
-        return run.depth < RECENT and self._room()
+        self.total += 1
+        self._go_on()
+        if self.total >= self.stop or step.times & (step.times - 1) == 0 or self.depth >= RECENT:
+            self.observer.repeated(step)
+
+    def _meet(self, run: Run) -> None:
+        for slot, _ in run.step.new:
+            given = run.slots[slot]
+            given.run, given.slot = run, slot
+            self.met[id(given.ref())] = given
+
+    def _seen_before(self, reach: int) -> list[list[int]]:
+        return [numbers[:] for numbers in self.before[:reach]]
 
     def parameters(self) -> list[weakref.ref[Tensor]]:
         """The leaves that nodes of the last finished step lead to."""
-        run = self.recent[-1]
-        assert run.step is not None
+        run = self.runs[-1]
         collected = run.step.last_begun.collected
         if collected is None:
             return []
@@ -312,30 +295,25 @@ class Rehearsal:
 
     def turn(self) -> None:
         """Begin to see a new step."""
-        self.before[1][:] = self.before[0]
-        self.before[0][:] = self.numbers
-        for seen in (self.numbers, self.seen, self.slots, self.calls, self.passes):
-            seen.clear()
+        older, old = self.before
+        old[:] = older
+        older[:] = self.numbers
+        self.numbers.clear()
+        self.seen.clear()
+        self.slots.clear()
+        self.calls.clear()
 
-    def _depth(self, reach: int) -> int:
-        steps = self.recent[-reach:] if reach else []
-        return max([reach + run.depth for run in steps], default=0)
-
-    def _room(self) -> bool:
-        if len(self.recent) > RECENT:
-            old = self.recent.pop(0)
-            if old.lives():
-                self.lingering.append(old)
-                if len(self.lingering) > LINGERING:
-                    self.lingering = [run for run in self.lingering if run.lives()]
+    def tidy(self) -> bool:
+        """Forget finished steps of which nothing is left, but the last ones; whether there is room for more."""
+        self.runs = [run for run in self.runs[:-RECENT] if run.lives()] + self.runs[-RECENT:]
         if len(self.met) > self.limit:
             self.met = {key: given for key, given in self.met.items() if given.ref() is not None}
             self.limit = max(MANY, 2 * len(self.met))
-        return len(self.lingering) <= LINGERING
+        return len(self.runs) <= RECENT + LINGERING and self.depth < RECENT
 
     def written(self) -> None:
         """All that was seen has rows now."""
-        self.recent, self.lingering, self.met = [], [], {}
+        self.runs, self.met, self.depth = [], {}, 0
 
     def passed(self, numbers: list[int]) -> None:
         """A step that was written down is over; these are its nodes, if they are known."""

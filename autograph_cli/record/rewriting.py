@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from autograph_cli.record.build import Span
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Ended, Event, Made, Step, Template
 from autograph_cli.record.modules import CallRow
 from autograph_cli.record.rehearsal import Given, Rehearsal, Run
 from autograph_cli.record.tape import Output, PassRow, Row, Tape
+from autograph_cli.torch._core.tensor import Tensor
 
 
 def write_finished(rehearsal: Rehearsal) -> tuple[Step, Span] | None:
     """Make rows for the finished steps of which anything is left; the last one, and where its rows are."""
-    tape, runs = rehearsal.tape, [*rehearsal.lingering, *rehearsal.recent]
-    needed = _needed(runs)
+    tape, needed = rehearsal.tape, _needed(rehearsal.runs)
     for given in _earlier(rehearsal.met.values(), needed):
         _write_earlier(tape, given)
     span = None
     for run in needed:
-        assert run.step is not None
         writer = Writer(tape, run)
         writer.write(run.step.events)
         roots = [(name, writer.find(address)) for name, address in run.step.roots]
@@ -36,14 +36,13 @@ def _needed(runs: list[Run]) -> list[Run]:
         run = runs[place]
         if place >= wanted or run.lives():
             needed.append(run)
-            assert run.step is not None
             wanted = min(wanted, place - run.step.reach)
     return needed[::-1]
 
 
 def _earlier(met: Iterable[Given], runs: list[Run]) -> list[Given]:
     """What was given to steps that get no rows, and is still there or wanted."""
-    own = {id(given) for run in runs if run.step is not None for given in (run.slots[slot] for slot, _ in run.step.new)}
+    own = {id(given) for run in runs for given in (run.slots[slot] for slot, _ in run.step.new)}
     used = {id(given) for run in runs for given in run.slots}
     every = {id(given): given for given in (*met, *(given for run in runs for given in run.slots))}
     return [
@@ -54,17 +53,22 @@ def _earlier(met: Iterable[Given], runs: list[Run]) -> list[Given]:
 
 def _write_earlier(tape: Tape, given: Given) -> None:
     """A row for what was new in a step that gets none."""
-    assert given.step is not None and given.template is not None
-    calls: list[CallRow] = []
-    for event in given.step.events:
-        for about, parent in event.called:
-            tape.modules.serial += 1
-            calls.append(CallRow(about, calls[parent] if parent >= 0 else None, tape.modules.serial))
-    _write_given(tape, given, calls)
-    for store, names in _names_of(given.step.events):
+    assert given.run is not None
+    events = given.run.step.events
+    _write_given(tape, given, _calls(events, given.run.calls))
+    for store, names in _names_of(events):
         for address, known in names:
             if address == (SLOT, given.slot, 0):
                 store(tape)[tape.count, 0] = list(known)
+
+
+def _calls(events: list[Event], numbers: list[int]) -> list[CallRow]:
+    """The rows of the calls of modules that were needed in these events."""
+    rows: list[CallRow] = []
+    for event in events:
+        for about, parent in event.called:
+            rows.append(CallRow(about, rows[parent] if parent >= 0 else None, numbers[len(rows)]))
+    return rows
 
 
 def _write_given(tape: Tape, given: Given, calls: list[CallRow]) -> None:
@@ -119,36 +123,32 @@ class Writer:
 
     def write(self, events: list[Event]) -> None:
         """Make the rows of these events, and note what was noted then."""
+        self.calls = _calls(events, self.run.calls)
+        views: list[tuple[int, weakref.ref[Tensor] | None]] = []
         for event in events:
-            self._called(event)
             for template in event.given:
                 if template is not None:
                     _write_given(self.tape, self.run.slots[self.slot], self.calls)
+                    views.append((self.tape.count, self.run.slots[self.slot].base))
                 self.slot += 1
+            if isinstance(event, Begun) and event.outermost:
+                views = []
             if isinstance(event, Made):
                 self._made(event.template)
             elif isinstance(event, Begun):
                 self._begun(event)
             elif isinstance(event, Ended):
                 self.passes[event.number].ran = [self.key(address) for address in event.ran]
+        for number, ref in views:
+            base = None if ref is None else ref()
+            if base is not None and base._edge is None:
+                self.tape.views(base, number)
         self._order(events)
         for store, names in _names_of(events):
             for address, known in names:
                 row = self.tape.rows.get(self.key(address))
                 if row is not None:
                     store(self.tape)[row.number, address[2]] = list(known)
-
-    def _called(self, event: Event) -> None:
-        modules = self.tape.modules
-        for about, parent in event.called:
-            running = self.run.calls[len(self.calls)] if self.run.calls else None
-            row = None if running is None else running.row
-            if row is None:
-                modules.serial += 1
-                row = CallRow(about, self.calls[parent] if parent >= 0 else None, modules.serial)
-            if running is not None:
-                running.row = row
-            self.calls.append(row)
 
     def _made(self, template: Template) -> None:
         tape = self.tape
@@ -165,12 +165,11 @@ class Writer:
         self.place += 1
 
     def _begun(self, event: Begun) -> None:
-        tape, place = self.tape, len(self.passes)
-        if place < len(self.run.passes):
-            entry = self.run.passes[place]
-        else:
-            entry = PassRow(0, event.kind, event.create_graph, 0)
-            entry.site = event.site
+        tape, running = self.tape, cast("list[Any]", self.tape.running.passes)
+        entry = PassRow(0, event.kind, event.create_graph, 0)
+        entry.site, entry.outside, entry.error = event.site, event.outside, id(None)
+        if self.run.finished is None:  # until now, the event stood for it
+            running[:] = [entry if each is event else each for each in running]
         entry.number = tape.calls
         tape.calls += 1
         entry.last_key = 0 if event.last is None else self.key(event.last)

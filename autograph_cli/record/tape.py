@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from autograph_cli.record.modules import CallRow, Modules, Running
+from autograph_cli.record.modules import CallRow, Modules, was_given
 from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
 from autograph_cli.torch._core.general import is_wrapped_number
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
@@ -42,7 +42,7 @@ def number_of(output: Output) -> int:
 class PassRow:
     """One backward call."""
 
-    __slots__ = ("call", "create_graph", "error", "failed", "last_key", "number", "order", "ran", "roots", "site")
+    __slots__ = ("call", "create_graph", "error", "failed", "last_key", "number", "order", "outside", "ran", "roots", "site")
 
     def __init__(self, number: int, call: str, create_graph: bool, last_key: int) -> None:
         self.number = number
@@ -50,6 +50,8 @@ class PassRow:
         self.create_graph = create_graph
         self.last_key = last_key
         """The newest node when the call began."""
+        self.outside = len(L.calls)
+        """How many calls of modules were going on when it began."""
         self.error = 0
         """The id of the exception that was being handled when the call began."""
         self.failed = False
@@ -99,8 +101,6 @@ class Stack(threading.local):
 
     def __init__(self) -> None:
         self.passes: list[PassRow] = []
-        self.modules: list[Running] = []
-        """The calls of modules that are going on, likewise."""
 
 
 class Tape:
@@ -144,7 +144,8 @@ class Tape:
         """A tape that goes on from here by itself, in this thread."""
         other = Tape()
         other.rows, other.held, other.names = dict(self.rows), dict(self.held), dict(self.names)
-        other.windows, other.borrowed = dict(self.windows), dict(self.borrowed)
+        other.windows = {name: (ref, list(views)) for name, (ref, views) in self.windows.items()}
+        other.borrowed = dict(self.borrowed)
         other.lies, other.custom = dict(self.lies), dict(self.custom)
         other.saved, other.count, other.limit = dict(self.saved), self.count, sys.maxsize
         other.modules = self.modules
@@ -188,7 +189,7 @@ class Tape:
 
     def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
         """A node was made: the observer's most frequent event."""
-        rows = self.rows
+        rows, call = self.rows, self.module_call()
         following: list[Output | None] = []
         for edge in node._edges:
             if edge is None:
@@ -231,38 +232,23 @@ class Tape:
         rows[node._seq] = _row(Row, (
             number, weakref.ref(node), node.__class__, node._like, tuple(following), tuple(args),
             None if current is None else current._seq, passes[-1] if passes else None, code, offset, op,
-            self.module_call(), "",
+            call, "",
         ))  # fmt: skip
         if len(rows) > self.limit:
             self.sweep()
 
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run."""
-        running = self.running
-        stack = running.modules
-        call = Running(module, stack[-1] if stack else None, len(running.passes), given)
-        stack.append(call)
-        self.modules.row_of(call)
-
-    def leaves(self, module: Any) -> None:
-        """The module has run."""
-        stack = self.running.modules
-        if stack:
-            self.modules.leave(stack.pop())
-
     def module_call(self) -> CallRow | None:
         """The row of the call of a module that is going on; none within a backward pass that began in it."""
-        running = self.running
-        stack = running.modules
-        return self.modules.row_of(stack[-1]) if stack and stack[-1].passes == len(running.passes) else None
+        passes, depth = self.running.passes, len(L.calls)
+        return self.modules.row_at(depth) if depth > (passes[-1].outside if passes else 0) else None
 
     def belongs(self, tensor: Tensor) -> tuple[CallRow | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
         owner = self.modules.owner(tensor)
         if owner:
             return None, owner
-        call = next((call for call in reversed(self.running.modules) if not call.was_given(tensor)), None)
-        return None if call is None else self.modules.row_of(call), ""
+        depth = next((depth for depth in range(len(L.calls), 0, -1) if not was_given(L.calls[depth - 1], tensor)), 0)
+        return self.modules.row_at(depth) if depth else None, ""
 
     def in_place(self, node: Node) -> str:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
@@ -322,10 +308,14 @@ class Tape:
         self.held[id(tensor)] = ref, key
         base = tensor._base
         if base is not None and base._edge is None:
-            views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
-            views.append(self.count)
-            del views[:-CALLS]
+            self.views(base, self.count)
         return key
+
+    def views(self, base: Tensor, number: int) -> None:
+        """Note that the input with this number is a view of a tensor without gradient."""
+        views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
+        views.append(number)
+        del views[:-CALLS]
 
     def note(self, tensor: Tensor, path: str) -> Output | None:
         """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""

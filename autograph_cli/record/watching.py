@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
 from autograph_cli.graph import Memory
 from autograph_cli.record import names
-from autograph_cli.record.expecting import Seen, compiled, tensor_places
+from autograph_cli.record.expecting import Place, Seen, call_check, node_check, tensor_places
 from autograph_cli.record.known import (
     OLD,
     SLOT,
@@ -46,7 +47,7 @@ class _NotPlain(Exception):
 class Watch:
     """Follows the rest of a step, which went as known ones until now."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
+    def __init__(self, rehearsal: Rehearsal, calls: list[CallRow], passes: list[PassRow]) -> None:
         self.rehearsal, self.tape = rehearsal, rehearsal.tape
         self.at = rehearsal.at
         self.fine = True
@@ -55,26 +56,30 @@ class Watch:
         self.places = {key: place for place, key in enumerate(rehearsal.numbers)}
         self.slots = {given.key: slot for slot, given in enumerate(rehearsal.slots)}
         self.calls: dict[CallRow, int] = {}
-        for number, call in enumerate(rehearsal.calls):
-            assert call.row is not None
-            self.calls[call.row] = number
-        self.passes = list(rehearsal.passes)
+        self.calls.update((row, number) for number, row in enumerate(calls))
+        self.passes = list(passes)
         self.begun = [event for event in path_to(self.at) if isinstance(event, Begun)]
 
     # -- events, after the tape has noted them
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """A node was made."""
-        count, tape = self.tape.count, self.tape
-        seen = Seen(node, inputs, outputs)
-        if self.fine:
-            self._look(seen)
+        tape = self.tape
+        if not self.fine:
+            return tape.created(node, inputs, outputs)
+        count = tape.count
+        passes = len(tape.running.passes)
+        seen = Seen(node, inputs, outputs, self._place(passes), passes)
         tape.created(node, inputs, outputs)
         self._note(lambda: self._made(seen, list(tape.since(count))[::-1]))
+        return None
 
     def begins(self, call: BackwardCall, variables: Iterable[tuple[str, Output]], derived: str | None) -> None:
         """A backward call began."""
-        self._note(lambda: self._begun(call, variables, derived))
+        if self.fine:
+            place = self._place(0)
+            place.depth += 1  # one call more lies between
+            self._note(lambda: self._begun(call, place, variables, derived))
 
     def ends(self, entry: PassRow) -> None:
         """A backward call ended."""
@@ -102,23 +107,21 @@ class Watch:
 
     # -- nodes
 
-    def _look(self, seen: Seen) -> None:
-        """Find what frame of the engine's the line in question called."""
+    def _place(self, passes: int) -> Place:
+        """What frame of the engine's the line in question called."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename.startswith(_OURS):
             frame = frame.f_back
-        seen.passes = len(self.tape.running.passes)
-        wanted = PASS if seen.passes else USER
-        depth = 1
+        depth, below = 0, sys._getframe().f_code
         while frame is not None:
             kind = kind_of(frame.f_code.co_filename)
             if kind in (USER, RUNNER):
-                seen.user = frame.f_code if kind == USER else None
-                return
-            seen.depth, seen.below = depth, frame.f_code
-            if kind == wanted == PASS:
-                return
-            depth, frame = depth + 1, frame.f_back
+                return Place(depth, below, frame.f_code) if kind == USER else Place(0, below, None)
+            depth, below = depth + 1, frame.f_code
+            if kind == PASS and passes:
+                return Place(depth, below, None)
+            frame = frame.f_back
+        return Place(0, below, None)
 
     def _made(self, seen: Seen, rows: list[tuple[int, Row]]) -> None:
         node = seen.node
@@ -141,7 +144,7 @@ class Watch:
         event.template = Template(_bare(row), following, args, parent, self._pass(row), self._call(event, row))
         self.places[node._seq] = len(self.places)
         self._add(event)
-        event.created = compiled(self.rehearsal, event, seen)
+        event.created = node_check(self.rehearsal, event, seen)
 
     def _inputs(self, event: Event, seen: Seen, news: dict[int, Row]) -> None:
         """Find which of the inputs have no gradient, and what they are to the step."""
@@ -201,7 +204,7 @@ class Watch:
 
     # -- backward calls
 
-    def _begun(self, call: BackwardCall, variables: Iterable[tuple[str, Output]], derived: str | None) -> None:
+    def _begun(self, call: BackwardCall, place: Place, variables: Iterable[tuple[str, Output]], derived: str | None) -> None:
         entry = self.tape.running.passes[-1]
         if len(entry.roots) != len(call.roots):
             raise _NotPlain
@@ -210,20 +213,21 @@ class Watch:
         event.roots = tuple([self._address(output) for output in entry.roots])
         if any(address[0] in (SLOT, OLD) for address in event.roots):
             raise _NotPlain
-        event.site, event.order, event.derived = entry.site, 1, derived
+        event.site, event.order, event.derived, event.outside = entry.site, 1, derived, entry.outside
+        event.has_inputs = call.inputs is not None
         event.last = self._address(entry.last_key) if entry.last_key in self.tape.rows else None
         if event.last is not None and event.last[0] != 0 and self.tape.rows[entry.last_key].is_operation:
             raise _NotPlain
         event.outermost = len(self.tape.running.passes) == 1
         event.variables = [(name, self._address(output)) for name, output in variables if key_of(output) in self.places]
         event.names, event.borrowed = self._names(self.tape.names), self._names(self.tape.borrowed)
-        event.counted = [
-            (address, name) for address, known in event.names + event.borrowed for name in known if names.is_counted(name)
-        ]  # fmt: skip
+        event.unsure = [(address, name, None) for address, known in event.names for name in known if names.is_counted(name)]
+        event.unsure += [(address, name, self._base(address)) for address, known in event.borrowed for name in known]
         event.collected = self._collected() if event.outermost and not call.keeps_graph else None
         self.passes.append(entry)
         self.begun.append(event)
         self._add(event)
+        event.begins = call_check(self.rehearsal, event, call, place)
 
     def _keys(self) -> Iterable[tuple[int, Address]]:
         """The keys and addresses of what was made in this step or is led to of those before it, and of what this step was given anew."""
@@ -243,6 +247,12 @@ class Watch:
                 if (row.number, number) in known:
                     found.append(((where, place, number), list(known[row.number, number])))
         return found
+
+    def _base(self, address: Address) -> weakref.ref[Tensor] | None:
+        """What an input is a view of."""
+        key = next(key for key, slot in self.slots.items() if slot == address[1])
+        tensor = self.tape.rows[key].ref()
+        return None if tensor is None or tensor._base is None else weakref.ref(tensor._base)
 
     def _collected(self) -> Collected:
         tape, rows = self.tape, self.tape.rows
@@ -264,6 +274,8 @@ class Watch:
         event = Ended(self.at, self.rehearsal.observer.surprised)
         event.number = self.passes.index(entry)
         event.ran = tuple([self._address(key) for key in entry.ran])
+        made = [each.template.row.cls for each in path_to(self.at) if isinstance(each, Made)]
+        event.sure = not self.begun[event.number].has_inputs and all(cls is not None and cls._operation is not None for cls in made)
         event.leaves = [None if where != OLD else self._leaf(key) for where, key, _ in event.ran]
         self._add(event)
 

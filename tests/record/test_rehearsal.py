@@ -220,7 +220,7 @@ def test_the_trace_is_the_same_with_and_without_rehearsals(script: Script, steps
 def test_steps_of_a_plain_loop_are_rehearsed() -> None:
     def script() -> dict[str, Any]:
         scope = plain_loop()
-        assert recorder._rehearsal is not None
+        assert recorder._rehearses
         assert recorder.tape.count < 40
         return scope
 

@@ -21,19 +21,13 @@ class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """`node` was made by an operation on `inputs`."""
+        """`node` was made by an operation on `inputs`, within the calls of modules `L.calls`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
 
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
-
-    def enters(self, module: Any, given: tuple[Any, ...]) -> None:
-        """A module is about to run on these arguments."""
-
-    def leaves(self, module: Any) -> None:
-        """The module has run, or failed."""
 
 
 class Witness(Protocol):
@@ -80,11 +74,17 @@ class Shared:
         self.default_device: Any = None
 
 
+Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
+"""The call of a module: its number, the module and the arguments."""
+
+
 class Local(threading.local):
     """Modes of the current thread."""
 
     def __init__(self) -> None:
         silence.install()
+        self.calls: list[Call] = []
+        """The calls of modules that are going on, the innermost last, as long as there is an observer."""
 
     _grad: bool = True
     inference: bool = False
@@ -150,6 +150,7 @@ _switching = threading.Lock()
 S = Shared()
 L = Local()
 next_sequence_nr = itertools.count().__next__
+next_call_nr = itertools.count().__next__
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from .... import torch
 from ..._core.node import Handle
-from ..._core.state import S
+from ..._core.state import L, S, next_call_nr
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading, _moving, _paths
@@ -79,14 +79,14 @@ class Module:
             _EVERY_FORWARD or _EVERY_FORWARD_PRE or _EVERY_BACKWARD or _EVERY_BACKWARD_PRE or of["_forward_hooks"]
             or of["_forward_pre_hooks"] or of["_backward_hooks"] or of["_backward_pre_hooks"]
         )  # fmt: skip
-        observer = S.observer
-        if observer is None:
+        if S.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
-        observer.enters(self, (*args, *kwargs.values()))
+        calls = L.calls
+        calls.append((next_call_nr(), self, args, kwargs))
         try:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         finally:
-            observer.leaves(self)
+            calls.pop()
 
     # -- attributes
 
