@@ -38,5 +38,4 @@ def load(data: bytes) -> dict[str, Any]:
 def load_file(filename: Any) -> dict[str, Any]:
     """The arrays in a file."""
     with safe_open(filename, framework="np") as opened:
-        names = opened.keys()
-        return {name: opened.get_tensor(name) for name in names}
+        return {name: opened.get_tensor(name) for name in opened.offset_keys()}

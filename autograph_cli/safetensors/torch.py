@@ -48,8 +48,7 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     """The tensors in a file; SafetensorError for one that is damaged, FileNotFoundError."""
     check(device)
     with safe_open(filename, framework="pt") as opened:
-        names = opened.keys()
-        return {name: opened.get_tensor(name) for name in names}
+        return {name: opened.get_tensor(name) for name in opened.offset_keys()}
 
 
 def save_model(model: Any, filename: Any, metadata: dict[str, str] | None = None, force_contiguous: bool = True) -> None:

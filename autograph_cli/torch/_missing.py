@@ -27,7 +27,6 @@ INSTEAD = {
     "torch.rfft": "torch.fft.rfft",
     "torch.set_anomaly_enabled": "torch.autograd.set_detect_anomaly",
     "torch.solve": "torch.linalg.solve",
-    "torch.spmm": "torch.mm",
     "torch.symeig": "torch.linalg.eigh",
     "torch.trtrs": "torch.linalg.solve_triangular",
     "torch.uniform": "torch.rand",

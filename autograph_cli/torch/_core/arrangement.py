@@ -21,6 +21,13 @@ ROW_BY_ROW = frozenset((
 LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put"))
 """Operations whose (first) result lies as their first argument does."""
 
+CHANNELS_LAST = frozenset((
+    "convolution", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d",
+    "adaptive_max_pool2d", "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",
+    "native_group_norm", "reflection_pad2d", "replication_pad2d", "constant_pad_nd", "pixel_shuffle", "pixel_unshuffle",
+    "channel_shuffle",
+))  # fmt: skip
+"""Operations on images whose result has its channels last in memory if their first argument has."""
 
 NEW_MEMORY = frozenset((
     "mode", "topk", "cummax", "cummin", "kthvalue", "nanmedian_dim", "median_dim", "median", "nanmedian", "index_select", "max_dim",
@@ -52,6 +59,8 @@ def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         return lambda first, *rest: _rows(kernel(_number(first), *rest))
     if identifier in LIKE_FIRST:
         return lambda first, *rest: _like(kernel(_number(first), *rest), first)
+    if identifier in CHANNELS_LAST:
+        return lambda first, *rest: _channels_last(kernel(first, *rest), first)
     if identifier in NEW_MEMORY:
         return lambda first, *rest: kernel(_number(first), *rest)
     return kernel
@@ -59,6 +68,24 @@ def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def _number(raw: Any) -> Any:
     return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
+
+
+def is_channels_last(raw: Any) -> bool:
+    """Whether the channels of images or volumes follow each other in memory."""
+    if raw.ndim not in (4, 5) or raw.flags.c_contiguous:
+        return False
+    return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
+
+
+def _channels_last(result: Any, first: Any) -> Any:
+    if not is_channels_last(first):
+        return result
+    if isinstance(result, tuple):
+        return (*(_channels_last(r, first) for r in result),)
+    if result.ndim != first.ndim:
+        return result
+    inner = (0, *range(2, result.ndim), 1)
+    return result.transpose(inner).copy("C").transpose(0, result.ndim - 1, *range(1, result.ndim - 1))
 
 
 def _rows(raw: Any) -> Any:

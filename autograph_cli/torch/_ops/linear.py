@@ -88,6 +88,12 @@ def _fits(a: Tensor, b: Tensor) -> None:
     _same_dtype(a, b)
 
 
+@composite(method=False)
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as well."""
+    return mm_(input, mat2)
+
+
 @composite(name="mv", out=True)
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.arrangement import is_channels_last
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.operation import operation, operations
@@ -423,9 +424,17 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
             f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {shown}"
         )
     if size == (1,) * dims:
-        return reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
+        mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
+        return _with_channels_last(mean) if is_channels_last(input._raw) else mean
     found: Tensor = average[dims][1](input, size)
     return found
+
+
+def _with_channels_last(mean: Tensor) -> Tensor:
+    """The same numbers, strides told as where channels are last: PyTorch writes that down as a node."""
+    n, c, *rest = mean._raw.shape
+    laid: Tensor = mean.as_strided_((n, c, *rest), (c, 1, *(c for _ in rest)))  # type: ignore[attr-defined]
+    return laid
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:

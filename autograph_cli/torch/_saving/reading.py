@@ -21,9 +21,12 @@ LoadStorage = Callable[[str, Any, str, int], Any]
 """(key, dtype, location, number of elements) -> Storage"""
 
 ADVICE = (
-    "Weights only load failed. In PyTorch 2.6, the default value of the `weights_only` argument in `torch.load` was changed "
-    "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can "
-    "result in arbitrary code execution. Do it only if you got the file from a trusted source.\n"
+    "Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if you "
+    "trust the source of the checkpoint.\n"
+    "\t(1) In PyTorch 2.6, the default value of the `weights_only` argument in `torch.load` was changed from `False` to "
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
+    "code execution.\n"
+    "\t(2) Keep `weights_only=True` and allow what the following message names.\n"
     "\tWeightsUnpickler error: "
 )
 

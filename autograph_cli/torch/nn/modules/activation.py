@@ -69,7 +69,7 @@ class Mish(Layer, call="mish"):
     inplace: bool = False
 
 
-class Hardswish(Layer, call="hardswish"):
+class Hardswish(Layer, call="hardswish", shows=""):
     """x * relu6(x + 3) / 6."""
 
     inplace: bool = False

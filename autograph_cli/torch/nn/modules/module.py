@@ -482,6 +482,11 @@ class Module:
         return f"{self._get_name()}({''.join(f'{chr(10)}  {line}' for line in lines)}{chr(10) if lines else ''})"
 
 
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text whose lines after the first are moved to the right: scripts with a `__repr__` of their own use it."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
 _HOOKS = (
     "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_pre_hooks", "_state_dict_hooks",
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
