@@ -110,16 +110,26 @@ class OfCategorical:
 
 
 def _triangle(n: int, diag: int) -> Any:
+    """Which elements of an n x n matrix lie on a diagonal or below."""
     return torch.arange(n) < torch.arange(n).view(-1, 1) + (diag + 1)
 
 
+def _size_of_triangle(length: int, diag: int) -> int:
+    """The size of the matrix whose lower triangle has so many elements, or more."""
+    size = elements = 0
+    while elements < length:
+        size += 1
+        elements = sum(min(max(row + diag + 1, 0), size) for row in range(size))
+    if elements > length:
+        raise ValueError(
+            f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix."
+        )
+    return size
+
+
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """Vectors as lower triangles, up to a diagonal; RuntimeError for a length that fills none."""
-    length = vec.shape[-1]
-    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
-    if not round(n) - n <= torch.finfo(vec.dtype).eps:
-        raise ValueError(f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix.")
-    size = round(n)
+    """Vectors as lower triangles, up to a diagonal; ValueError for a length that fills none."""
+    size = _size_of_triangle(vec.shape[-1], diag)
     matrix = vec.new_zeros((*vec.shape[:-1], size, size))
     matrix[..., _triangle(size, diag)] = vec
     return matrix
