@@ -15,7 +15,12 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Numbers between 0 and 1 with weights `concentration1` (towards 1) and `concentration0` (towards 0)."""
+    """Numbers between 0 and 1 with weights `concentration1` (towards 1) and `concentration0` (towards 0).
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Beta(1.0, 3.0).mean
+    tensor(0.2500)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

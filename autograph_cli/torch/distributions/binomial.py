@@ -18,7 +18,12 @@ def _positive_part(x: Any) -> Any:
 
 
 class Binomial(ByOdds, Distribution):
-    """How often something of probability `probs` (or log-odds `logits`) happens in `total_count` trials."""
+    """How often something of probability `probs` (or log-odds `logits`) happens in `total_count` trials.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Binomial(4, 0.25).mean
+    tensor(1.)
+    """
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,

@@ -18,6 +18,10 @@ class Categorical(Distribution):
     """One of the numbers from 0 on, with probabilities in proportion to `probs` or to e**logits.
 
     ValueError unless one of both is given, with at least one dimension.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).log_prob(torch.tensor(1)).exp()
+    tensor(0.7500)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

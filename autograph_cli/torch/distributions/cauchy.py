@@ -14,7 +14,12 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The ratio of two normal numbers, around `loc`: it has no mean, and an infinite variance."""
+    """The ratio of two normal numbers, around `loc`: it has no mean, and an infinite variance.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+    tensor(0.7500)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

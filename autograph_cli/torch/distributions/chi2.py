@@ -11,7 +11,12 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared standard normal numbers."""
+    """The sum of `df` squared standard normal numbers.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Chi2(torch.tensor(3.0)).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"df": constraints.positive}
 

@@ -19,6 +19,10 @@ class ContinuousBernoulli(ByOdds, ExponentialFamily):
     """Numbers from 0 to 1 with a density in proportion to p**x (1 - p)**(1 - x).
 
     Between the two limits `lims` around one half, where formulas are unstable, a Taylor series is used.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.ContinuousBernoulli(0.25).mean
+    tensor(0.4102)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -13,7 +13,12 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of probabilities with weights `concentration`. ValueError for weights without a dimension."""
+    """Vectors of probabilities with weights `concentration`. ValueError for weights without a dimension.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

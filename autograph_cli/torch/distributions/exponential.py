@@ -13,7 +13,12 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """Waiting times at a given rate."""
+    """Waiting times at a given rate.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

@@ -15,7 +15,12 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers, each over its degrees of freedom."""
+    """The ratio of two chi-squared numbers, each over its degrees of freedom.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.FisherSnedecor(torch.tensor(3.0), torch.tensor(4.0)).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

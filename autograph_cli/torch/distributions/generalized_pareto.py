@@ -15,7 +15,12 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What lies above a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end."""
+    """What lies above a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True

@@ -15,7 +15,12 @@ __all__ = ["Geometric"]
 
 
 class Geometric(ByOdds, Distribution):
-    """How many failures come before the first success."""
+    """How many failures come before the first success.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Geometric(0.25).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

@@ -17,7 +17,12 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The greatest of many numbers that fall off exponentially."""
+    """The greatest of many numbers that fall off exponentially.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Gumbel(0.0, 1.0).mean
+    tensor(0.5772)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -15,7 +15,12 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(TransformedDistribution):
-    """The sizes of Cauchy numbers around 0."""
+    """The sizes of Cauchy numbers around 0.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+    tensor(0.5000)
+    """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -15,7 +15,12 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """The sizes of normal numbers around 0."""
+    """The sizes of normal numbers around 0.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.HalfNormal(1.0).mean
+    tensor(0.7979)
+    """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative

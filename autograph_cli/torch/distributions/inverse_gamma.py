@@ -15,7 +15,12 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """One over gamma numbers."""
+    """One over gamma numbers.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.InverseGamma(torch.tensor(3.0), torch.tensor(1.0)).mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

@@ -23,7 +23,12 @@ def _moment(a: Any, b: Any, n: int) -> Any:
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Numbers between 0 and 1, much like a beta distribution, with a simple distribution function."""
+    """Numbers between 0 and 1, much like a beta distribution, with a simple distribution function.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Kumaraswamy(2.0, 1.0).mean
+    tensor(0.6667)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

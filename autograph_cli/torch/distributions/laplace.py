@@ -13,7 +13,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Numbers that fall off exponentially on both sides of `loc`."""
+    """Numbers that fall off exponentially on both sides of `loc`.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(0.0)).exp()
+    tensor(0.5000)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -18,6 +18,10 @@ class LKJCholesky(Distribution):
     """Lower factors of correlation matrices of size `dim`, all alike for concentration 1, the weaker correlated the higher it is.
 
     ValueError for a size below 2.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.LKJCholesky(3).event_shape
+    torch.Size([3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}

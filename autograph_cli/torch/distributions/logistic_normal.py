@@ -13,7 +13,12 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of probabilities, made of normal numbers by breaking a stick."""
+    """Vectors of probabilities, made of normal numbers by breaking a stick.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
+    torch.Size([3])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

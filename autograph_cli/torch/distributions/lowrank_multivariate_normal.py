@@ -41,6 +41,10 @@ class LowRankMultivariateNormal(Distribution):
     """Normal vectors with mean `loc` and covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
     ValueError for parameters whose shapes do not fit.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2)).variance
+    tensor([2., 2.])
     """
 
     arg_constraints = {

@@ -16,6 +16,11 @@ class MixtureSameFamily(Distribution):
     """A `Categorical` chooses which of the distributions along the last batch dimension draws.
 
     ValueError for other mixtures, or for batches that do not fit.
+
+    >>> from autograph_cli import torch
+    >>> D = torch.distributions
+    >>> D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([0.0, 1.0]), 1.0)).mean
+    tensor(0.5000)
     """
 
     arg_constraints: Any = {}

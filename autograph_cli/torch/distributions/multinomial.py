@@ -15,7 +15,12 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(OfCategorical, Distribution):
-    """How often each number came in `total_count` draws of a `Categorical`."""
+    """How often each number came in `total_count` draws of a `Categorical`.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Multinomial(4, torch.tensor([0.25, 0.75])).mean
+    tensor([1., 3.])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

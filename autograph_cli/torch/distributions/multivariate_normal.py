@@ -94,6 +94,10 @@ class MultivariateNormal(ByFactor, Distribution):
     """Normal vectors with mean `loc` and one of a covariance matrix, its inverse (`precision_matrix`) or its lower factor.
 
     ValueError unless exactly one of the three is given.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+    tensor(-1.8379)
     """
 
     arg_constraints = {"loc": constraints.real_vector, **MATRICES}

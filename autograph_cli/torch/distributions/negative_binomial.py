@@ -14,7 +14,12 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(ByOdds, Distribution):
-    """How many successes come before `total_count` failures."""
+    """How many successes come before `total_count` failures.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.NegativeBinomial(3.0, torch.tensor(0.5)).mean
+    tensor(3.)
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),

@@ -14,7 +14,12 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(OfCategorical, Distribution):
-    """What a `Categorical` draws, as a vector that is 1 at this place and 0 elsewhere."""
+    """What a `Categorical` draws, as a vector that is 1 at this place and 0 elsewhere.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
+    tensor([0., 1.])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot

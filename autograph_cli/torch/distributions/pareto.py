@@ -15,7 +15,12 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers from `scale` on, that fall off by the power `alpha`."""
+    """Numbers from `scale` on, that fall off by the power `alpha`.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Pareto(1.0, 3.0).mean
+    tensor(1.5000)
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

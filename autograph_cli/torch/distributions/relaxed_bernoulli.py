@@ -43,7 +43,12 @@ class LogitRelaxedBernoulli(ByOdds, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1, the nearer to both ends the lower the temperature."""
+    """Numbers between 0 and 1, the nearer to both ends the lower the temperature.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.RelaxedBernoulli(torch.tensor(0.5), torch.tensor(0.25)).support
+    Interval(lower_bound=0.0, upper_bound=1.0)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

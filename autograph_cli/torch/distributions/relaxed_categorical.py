@@ -45,7 +45,12 @@ class ExpRelaxedCategorical(OfCategorical, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors of probabilities, the nearer to one place the lower the temperature."""
+    """Vectors of probabilities, the nearer to one place the lower the temperature.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).event_shape
+    torch.Size([3])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

@@ -15,7 +15,12 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Normal numbers over the root of a chi-squared one of `df` degrees of freedom, scaled and moved."""
+    """Normal numbers over the root of a chi-squared one of `df` degrees of freedom, scaled and moved.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.StudentT(4.0).variance
+    tensor(2.)
+    """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

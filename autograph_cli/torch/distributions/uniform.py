@@ -13,7 +13,12 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """All numbers from `low` up to `high` alike. ValueError unless low < high."""
+    """All numbers from `low` up to `high` alike. ValueError unless low < high.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Uniform(0.0, 4.0).log_prob(torch.tensor(1.0)).exp()
+    tensor(0.2500)
+    """
 
     has_rsample = True
 

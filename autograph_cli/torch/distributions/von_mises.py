@@ -60,7 +60,12 @@ def _drawn(loc: Any, concentration: Any, r: Any, shape: Any) -> Any:
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, the nearer the higher the `concentration`; drawn in double precision."""
+    """Angles around `loc`, the nearer the higher the `concentration`; drawn in double precision.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.VonMises(0.0, 2.0).log_prob(torch.tensor(0.0)).exp()
+    tensor(0.5159)
+    """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

@@ -15,7 +15,12 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """Waiting times for what becomes more likely with time (concentration > 1), or less (< 1)."""
+    """Waiting times for what becomes more likely with time (concentration > 1), or less (< 1).
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Weibull(2.0, 1.0).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

@@ -31,6 +31,11 @@ class Wishart(ByFactor, ExponentialFamily):
     """Sums of the outer products of `df` normal vectors with one of a covariance matrix, its inverse or its lower factor.
 
     AssertionError unless exactly one of the three is given, ValueError unless `df` is greater than their size minus 1.
+
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
     """
 
     support = constraints.positive_definite
