@@ -49,7 +49,7 @@ _OPERATIONS = (
     "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
     "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
     "recurrent", "weights", "sparse", "printing", "protocols", "operators", "special", "fft", "products", "einsum",
-    "cdist", "placing",
+    "cdist", "placing", "variates",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:

@@ -57,3 +57,31 @@ def test_elements_of_a_dirichlet_sample_move_by_nothing_together():
     drawn = torch.distributions.Dirichlet(shape).rsample((5,))
     (slope,) = torch.autograd.grad(drawn.sum(), shape)
     assert slope.abs().max() < 1e-12
+
+
+COUNTS = [
+    [0, 0, 0, 0, 2, 13, 978, 0], [0, 0, 1, 9, 21, 203, 20036, 2], [0, 1, 3, 17, 44, 482, 49960, 4], [0, 1, 4, 31, 75, 695, 69975, 3],
+    [0, 1, 5, 40, 100, 999, 99900, 7],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_counts_are_the_numbers_of_pytorch(dtype):
+    torch.manual_seed(0)
+    rates = torch.tensor([0.0, 0.3, 2.0, 9.9, 10.0, 50.0, 1000.0, 3.3], dtype=dtype)
+    assert torch.poisson(rates).tolist() == [0, 1, 4, 10, 7, 40, 973, 5]
+    trials = torch.tensor([0.0, 1, 5, 40, 100, 1000, 100000, 7], dtype=dtype)
+    assert [torch.binomial(trials, torch.full_like(trials, p)).tolist() for p in (0.01, 0.2, 0.5, 0.7, 0.999)] == COUNTS
+    assert torch.rand(1).item() == 0.2880874276161194
+
+
+@pytest.mark.parametrize("make, kind, text", [
+    (lambda: torch.poisson(torch.tensor(-1.0)), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),
+    (lambda: torch.poisson(torch.tensor([1])), NotImplementedError, "\"poisson_cpu\" not implemented for 'Long'"),
+    (lambda: torch.binomial(torch.tensor([1]), torch.tensor([0.5])), ValueError, "binomial only supports floating-point dtypes for count, got: Long"),
+    (lambda: torch.vmap(torch.poisson)(torch.ones(2)), RuntimeError, "vmap: called random operation while in randomness error mode"),
+    (lambda: torch.vmap(torch.poisson, randomness="same")(torch.ones(2)), RuntimeError, "Vmap does not currently support same randomness"),
+])  # fmt: skip
+def test_refusals_are_in_the_words_of_pytorch(make, kind, text):
+    with pytest.raises(kind, match=text):
+        make()

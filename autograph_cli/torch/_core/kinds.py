@@ -77,6 +77,7 @@ def linear(identifier: str, flags: Any) -> bool | str:
 
 
 RANDOM = _names("""
+    poisson binomial _standard_gamma _sample_dirichlet
     normal_ uniform_ exponential_ geometric_ cauchy_ log_normal_ random_ random__to random__from bernoulli__float
     bernoulli__Tensor bernoulli bernoulli_p normal_Tensor_float normal_float_Tensor normal_Tensor_Tensor
 """)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims
-from .._core.autocast import autocasts
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -75,7 +74,6 @@ def _same_kind(tensors: Any, name: str) -> list[Tensor]:
 
 
 @composite(method=False, out="apart", aliases=("concat", "concatenate"))
-@autocasts("cat")
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors along a dimension they have.
 
@@ -107,7 +105,6 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
 
 
 @composite(method=False, out=True)
-@autocasts("stack")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")

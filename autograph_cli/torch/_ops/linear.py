@@ -173,9 +173,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 2 and m == 1:
         return mv_(input, other)
     if n == 1 and m == 2:
-        return views.squeeze_in_place(mm_(views.unsqueeze_op(input, 0), other), 0)
+        return views.squeeze_in_place(_mm(views.unsqueeze_op(input, 0), other), 0)
     if n == 2 and m == 2:
-        return mm_(input, other)
+        return _mm(input, other)
     input, other = _without_single_batch(input, other)
     if _should_fold(input, other):
         return _folded(input, other)
@@ -218,7 +218,7 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
     rows = views.reshape(big, (math.prod(shape[:-1]), shape[-1]))
     if small.ndim == 1:
         return views.unsafe_view(mv_(rows, small), shape[:-1])
-    out = views.unsafe_view(mm_(rows, small), (*shape[:-1], small._raw.shape[1]))
+    out = views.unsafe_view(_mm(rows, small), (*shape[:-1], small._raw.shape[1]))
     return operations.contiguous(views.transpose_op(out, out.ndim - 2, out.ndim - 1)) if swapped else out
 
 
@@ -232,7 +232,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     left = views.reshape(views.expand(a, (*batch, n, m)), (count, n, m))
     right = views.reshape(views.expand(b, (*batch, k, p)), (count, k, p))
     shape = (*batch, *((n,) if a.ndim > 1 else ()), *columns)
-    return views.unsafe_view(bmm_(left, right), shape)
+    return views.unsafe_view(_bmm(left, right), shape)
 
 
 @composite(name="addmm", out=True)
@@ -251,15 +251,16 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, views.t(weight))
     if input.ndim == 2:
-        return addmm_(bias, input, views.t(weight))
+        return _addmm(bias, input, views.t(weight))
     if input.ndim == 0:
         raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
     if not input._raw.flags.c_contiguous:
         return arithmetic.add(matmul(input, views.t(weight)), bias)
     shape = input._raw.shape
     rows = views.view(input, (math.prod(shape[:-1]), shape[-1]))
-    return views.view(addmm_(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
+    return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
-
+_mm, _bmm, _addmm = (run.__wrapped__ for run in (mm_, bmm_, addmm_))  # type: ignore[attr-defined]
+"""As parts of `matmul` and `linear`, which have cast already."""
 operations.ger, operations.matmul = outer, matmul

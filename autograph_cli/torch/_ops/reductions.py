@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from .._core import dims, dtypes
-from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.placement import is_meta, kernels
 from .._core.registry import composite, dispatch
@@ -251,7 +250,6 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @composite(out=True)
-@autocasts("prod")
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or over `dim`."""
     if dim is None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
-from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, dispatch
 from .._core.stand_in import whole
@@ -183,7 +182,6 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("trace")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:

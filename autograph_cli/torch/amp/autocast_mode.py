@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from .._core.autocast import DEFAULTS, settings, switch
 from .._core.device import device as _device
@@ -92,10 +90,10 @@ def _outside(region: autocast) -> int:
 
 
 def _autocasting(device_type: str, unknown: str) -> str:
-    _device(device_type)
-    if device_type not in DEFAULTS:
+    name: str = _device(device_type).type
+    if name not in DEFAULTS:
         raise RuntimeError(unknown)
-    return device_type
+    return name
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -123,12 +121,12 @@ def get_autocast_dtype(device_type: str) -> dtype:
         raise TypeError(
             f"get_autocast_dtype(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}"
         )
-    return settings.lower[_autocasting(device_type.partition(":")[0], "unsupported scalarType")]
+    return settings.lower[_autocasting(device_type, "unsupported scalarType")]
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Set the lower dtype of regions on a device."""
-    name = _autocasting(device_type.partition(":")[0], "unsupported scalarType")
+    name = _autocasting(device_type, "unsupported scalarType")
     switch(settings.enabled, {**settings.lower, name: dtype})
 
 
@@ -193,18 +191,15 @@ FORMER = {
 # ---------------------------------------------------------------- custom Functions
 
 
-def _cast(value: Any, device_type: str, dtype: dtype) -> Any:
-    """Tensors of floating point in `value`, in another dtype; doubles stay."""
+def _cast(value: Any, device_type: str, kind: dtype) -> Any:
+    """Tensors of at most 32 bits of floating point, also those in lists, tuples and mappings, in another dtype."""
     if isinstance(value, Tensor):
-        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not float64
-        return value.to(dtype) if eligible else value
-    if isinstance(value, (str, bytes, np.ndarray)):
-        return value
+        narrow = value.is_floating_point() and value.dtype is not float64
+        return value.to(kind) if narrow and value.device.type == device_type else value
     if isinstance(value, Mapping):
-        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
-    if isinstance(value, Iterable):
-        made = (_cast(v, device_type, dtype) for v in value)
-        return type(value)(made) if isinstance(value, (list, tuple)) else made  # type: ignore[call-arg]
+        return {_cast(k, device_type, kind): _cast(v, device_type, kind) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_cast(v, device_type, kind) for v in value])
     return value
 
 

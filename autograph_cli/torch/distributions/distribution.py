@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Number
+import warnings
 from typing import Any
 
-from .._core.registry import functions
+from .. import _missing
 from .._core.size import Size
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import no_grad
-from .constraints import Constraint
+from . import constraints
+from .constraints import holds
+from .utils import lazy_property
 
-_checks = {"on": __debug__}
-
-
-def holds(valid: Tensor) -> bool:
-    """Whether a condition holds everywhere; under vmap, for every sample."""
-    return bool(whole(valid._raw).all())
+__all__ = ["Distribution"]
 
 
 class Distribution:
@@ -27,23 +23,39 @@ class Distribution:
     ValueError for parameters that it does not have.
     """
 
-    has_rsample = False
-    has_enumerate_support = False
-    arg_constraints: dict[str, Constraint] = {}
-    support: Any = None
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    _validate_args = __debug__
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        self._validate_args = _checks["on"] if validate_args is None else validate_args
+        if validate_args is not None:
+            self._validate_args = validate_args
         if self._validate_args:
-            for name, constraint in self.arg_constraints.items():
-                if name in self.__dict__:
-                    self._check_parameter(name, constraint)
+            for name, constraint in self._checked_constraints().items():
+                self._check_parameter(name, constraint)
 
-    def _check_parameter(self, name: str, constraint: Constraint) -> None:
-        value = self.__dict__[name]
-        valid = constraint.check(value.detach())
-        if not holds(valid):
+    def _checked_constraints(self) -> dict[str, Any]:
+        """Those of parameters that are given, and that can be told by themselves."""
+        try:
+            known = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(
+                f"{_public(type(self))} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return {}
+        return {
+            name: constraint
+            for name, constraint in known.items()
+            if not constraints.is_dependent(constraint)
+            and (name in self.__dict__ or not isinstance(getattr(type(self), name, None), lazy_property))
+        }
+
+    def _check_parameter(self, name: str, constraint: Any) -> None:
+        value = getattr(self, name)
+        if not holds(constraint.check(value.detach())):
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
                 f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -54,7 +66,7 @@ class Distribution:
         """Whether parameters and values are checked where nothing else is said."""
         if value not in (True, False):
             raise ValueError
-        _checks["on"] = value
+        Distribution._validate_args = value
 
     @property
     def batch_shape(self) -> Size:
@@ -67,15 +79,28 @@ class Distribution:
         return self._event_shape
 
     @property
+    def arg_constraints(self) -> Any:
+        """What each parameter must fulfill."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> Any:
+        """What values fulfill."""
+        raise NotImplementedError
+
+    @property
     def mean(self) -> Any:
+        """The expected value."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Any:
-        raise NotImplementedError(f"{self.__class__} does not implement mode")
+        """The value of the highest density."""
+        raise NotImplementedError(f"{_public(type(self))} does not implement mode")
 
     @property
     def variance(self) -> Any:
+        """The expected square of the distance to the mean."""
         raise NotImplementedError
 
     @property
@@ -91,6 +116,11 @@ class Distribution:
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values through which gradients reach the parameters."""
         raise NotImplementedError
+
+    def sample_n(self, n: int) -> Any:
+        """`sample((n,))`, deprecated."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density, or of the probability, at `value`."""
@@ -117,18 +147,39 @@ class Distribution:
         return self.entropy().exp()
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions, expanded to another batch shape."""
-        made = object.__new__(type(self))
+        """The same distributions, expanded to another batch shape.
+
+        NotImplementedError for a subclass of a script that has an `__init__` of its own and no `expand`.
+        """
+        made = self._blank(_instance)
         self._expand_into(made, Size(batch_shape))
         made._batch_shape, made._event_shape, made._validate_args = Size(batch_shape), self._event_shape, self._validate_args
         return made
 
+    def _blank(self, instance: Any) -> Any:
+        if instance is not None:
+            return instance
+        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith(f"{__package__}."))
+        if type(self).__init__ is not own.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also define a "
+                "custom .expand() method."
+            )
+        return object.__new__(type(self))
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """What an `expand` of a script fills."""
+        return self._blank(_instance)
+
     def _expand_into(self, made: Any, batch_shape: Size) -> None:
+        """Every parameter, and every distribution that this one is made of, expanded."""
+        dims = len(self._batch_shape)
         for name, value in self.__dict__.items():
             if isinstance(value, Tensor):
-                made.__dict__[name] = value.expand(batch_shape + tuple(value.shape[len(self._batch_shape) :]))
-            else:
-                made.__dict__[name] = value
+                value = value.expand(batch_shape + tuple(value.shape[dims:]))
+            elif isinstance(value, Distribution):
+                value = value.expand(batch_shape + tuple(value.batch_shape[dims:]))
+            made.__dict__[name] = value
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
@@ -149,10 +200,24 @@ class Distribution:
                 raise ValueError(
                     f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._extended_shape()}."
                 )
-        if self.support is not None and not holds(self.support.check(value.detach())):
+        self._check_support(value)
+
+    def _check_support(self, value: Any) -> None:
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{_public(type(self))} does not define `support` to enable sample validation. Please initialize the distribution "
+                "with `validate_args=False` to turn off validation.",
+                stacklevel=4,
+            )
+            return
+        if support is None:
+            raise AssertionError("support is unexpectedly None")
+        if not holds(support.check(value.detach())):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self) -> str:
@@ -164,35 +229,6 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Numbers and tensors as tensors of one shape. ValueError for anything else."""
-    if not all(isinstance(v, (Tensor, Number)) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
-    first = next((v for v in values if isinstance(v, Tensor)), None)
-    dtype = None if first is None else first.dtype
-    made = [v if isinstance(v, Tensor) else functions["tensor"](float(v), dtype=dtype) for v in values]
-    return tuple(functions["broadcast_tensors"](*made))
-
-
-def shape_of(*values: Any) -> Any:
-    """The batch shape of parameters: none where all were numbers."""
-    return Size() if all(isinstance(v, Number) for v in values) else None
-
-
-def standard_normal(shape: Any, dtype: Any) -> Any:
-    """Normal numbers, drawn as PyTorch draws them."""
-    return functions["empty"](shape, dtype=dtype).normal_()
-
-
-def smallest(dtype: Any) -> tuple[float, float]:
-    """(the least positive number, the distance of 1 to the next) of a dtype."""
-    info = functions["finfo"](dtype)
-    return info.tiny, info.eps
-
-
-def clamp_probs(probs: Any) -> Any:
-    """Probabilities kept away from 0 and 1."""
-    eps = smallest(probs.dtype)[1]
-    return probs.clamp(min=eps, max=1 - eps)
-
-
+def _public(cls: type) -> str:
+    """A class as it shows itself in a script."""
+    return f"<class '{_missing.public(cls.__module__)}.{cls.__qualname__}'>"

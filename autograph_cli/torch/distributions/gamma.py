@@ -1,90 +1,61 @@
-"""Gamma variates by the method of Marsaglia and Tsang, drawn from the stream as PyTorch draws them."""
+"""The gamma distribution."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
+from ... import torch
+from . import constraints
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
 
-from .._core.generator import Stream, _normal_pairs, _unit53
-from .._core.operation import operation
-from .._ops.random import stream_of
-from ..autograd.function import Function, once_differentiable
-
-# PyTorch's constants are of single precision, also where it computes in double.
-THIRD = float(np.float32(1.0) / np.float32(3.0))
-SQUEEZE = float(np.float32(0.0331))
+__all__ = ["Gamma"]
 
 
-def gamma_variate(stream: Stream, shape: float) -> float:
-    """One gamma variate of the given shape and scale 1."""
-    scale = 1.0
-    if shape < 1.0:
-        if shape == 0.0:
-            return 0.0
-        scale = (1.0 - float(_unit53(stream, 1)[0])) ** (1.0 / shape)
-        shape += 1.0
-    d = shape - THIRD
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        y = 0.0
-        while y <= 0.0:
-            x = float(_normal_pairs(stream, 1)[0])
-            y = 1.0 + c * x
-        v = y * y * y
-        u = 1.0 - float(_unit53(stream, 1)[0])
-        square = x * x
-        if u < 1.0 - SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
-            return scale * d * v
+class Gamma(ExponentialFamily):
+    """The gamma distribution of a shape `concentration` and a rate; samples have gradients by both.
 
+    >>> from autograph_cli import torch
+    >>> torch.distributions.Gamma(2.0, 4.0).mean
+    tensor(0.5000)
+    """
 
-def _variates(shapes: Any) -> Any:
-    stream = stream_of(None)
-    drawn = [gamma_variate(stream, float(a)) for a in np.ravel(shapes).tolist()]
-    return np.array(drawn, np.float64).reshape(np.shape(shapes))
+    arg_constraints: Any = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
 
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = broadcast_all(concentration, rate)
+        super().__init__(self.concentration.shape, (), validate_args)
 
-def _gamma_kernel(f: Any, a: Any) -> Any:
-    return np.maximum(_variates(a).astype(a.dtype), np.finfo(a.dtype).tiny)[()]
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate.pow(2))
 
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
+        return value
 
-def _dirichlet_kernel(f: Any, a: Any) -> Any:
-    drawn = _variates(a)
-    info = np.finfo(a.dtype)
-    return np.clip((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype), info.tiny, 1 - info.epsneg)
+    def log_prob(self, value: Any) -> Any:
+        value = torch.as_tensor(value, dtype=self.rate.dtype)
+        self._validate_sample(value)
+        shape, rate = self.concentration, self.rate
+        return torch.xlogy(shape, rate) + torch.xlogy(shape - 1, value) - rate * value - torch.lgamma(shape)
 
+    def cdf(self, value: Any) -> Any:
+        self._validate_sample(value)
+        return torch.special.gammainc(self.concentration, self.rate * value)
 
-def _twice(f: Any, grad: Any) -> Any:
-    raise NotImplementedError("the derivative for '_standard_gamma_grad' is not implemented.")
+    def entropy(self) -> Any:
+        shape = self.concentration
+        return shape - torch.log(self.rate) + torch.lgamma(shape) + (1.0 - shape) * torch.digamma(shape)
 
+    @property
+    def _natural_params(self) -> Any:
+        return self.concentration - 1, -self.rate
 
-standard_gamma = operation(
-    "_standard_gamma(Tensor self)", _gamma_kernel, node="StandardGammaBackward0",
-    self=lambda f, grad, self, result: grad * f._standard_gamma_grad(self, result),
-)
-standard_gamma_grad = operation(
-    "_standard_gamma_grad(Tensor self, Tensor output)", node="StandardGammaGradBackward0", self=_twice
-)
-dirichlet_grad = operation("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)")
-_dirichlet = operation("_sample_dirichlet(Tensor self)", _dirichlet_kernel)
-
-
-class _Dirichlet(Function):
-    """Each element moves as a beta variate does; the others make room."""
-
-    @staticmethod
-    def forward(ctx: Any, concentration: Any) -> Any:
-        x = _dirichlet(concentration)
-        ctx.save_for_backward(x, concentration)
-        return x
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Any) -> Any:
-        x, concentration = ctx.saved_tensors
-        total = concentration.sum(-1, True).expand_as(concentration)
-        return dirichlet_grad(x, concentration, total) * (grad - (x * grad).sum(-1, True))
-
-
-sample_dirichlet = _Dirichlet.apply
+    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+        return torch.lgamma(x + 1) + (x + 1) * torch.log(-y.reciprocal())

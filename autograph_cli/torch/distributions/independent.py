@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .constraints import Constraint
+from . import constraints
 from .distribution import Distribution
+from .utils import sum_rightmost
+
+__all__ = ["Independent"]
 
 
 class Independent(Distribution):
@@ -16,6 +19,8 @@ class Independent(Distribution):
     >>> D.Independent(D.Normal(torch.zeros(3), torch.ones(3)), 1).event_shape
     torch.Size([3])
     """
+
+    arg_constraints: Any = {}
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch = tuple(base_distribution.batch_shape)
@@ -29,18 +34,18 @@ class Independent(Distribution):
         cut = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:cut], batch[cut:] + tuple(base_distribution.event_shape), validate_args)
 
-    has_rsample = property(lambda self: self.base_dist.has_rsample)  # type: ignore[assignment]
-    mean = property(lambda self: self.base_dist.mean)  # type: ignore[assignment]
-    mode = property(lambda self: self.base_dist.mode)  # type: ignore[assignment]
-    variance = property(lambda self: self.base_dist.variance)  # type: ignore[assignment]
+    has_rsample = property(lambda self: self.base_dist.has_rsample)
+    has_enumerate_support = property(
+        lambda self: self.base_dist.has_enumerate_support if self.reinterpreted_batch_ndims == 0 else False
+    )
+    mean = property(lambda self: self.base_dist.mean)
+    mode = property(lambda self: self.base_dist.mode)
+    variance = property(lambda self: self.base_dist.variance)
 
-    @property
-    def support(self) -> Constraint:  # type: ignore[override]
+    @constraints.dependent_property
+    def support(self) -> Any:  # type: ignore[override]
         inner, count = self.base_dist.support, self.reinterpreted_batch_ndims
-        return Constraint(
-            f"IndependentConstraint({inner!r}, {count})", lambda x: sum_last(inner.check(x), count, all),
-            inner.event_dim + count, inner.is_discrete,
-        ) if count else inner  # fmt: skip
+        return constraints.independent(inner, count) if count else inner
 
     def _expand_into(self, made: Any, batch_shape: Any) -> None:
         inner = tuple(self._event_shape)[: self.reinterpreted_batch_ndims]
@@ -54,18 +59,15 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
-        return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
-        return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
-
-
-def sum_last(value: Any, count: int, how: Any = sum) -> Any:
-    """`value` with its last dimensions added up (or, of truths, all of them)."""
-    if count == 0:
-        return value
-    flat = value.reshape(*value.shape[:-count], -1)
-    return flat.all(-1) if how is all else flat.sum(-1)
+        return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"
