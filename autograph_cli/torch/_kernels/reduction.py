@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Reduction:
         if wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
         total = self.sum(a, dim, keepdim, dtype)
-        count = a.size if dim is None else int(np.prod([a.shape[d] for d in dim], dtype=int)) if a.ndim else 1
+        count = a.size if dim is None else math.prod([a.shape[d] for d in dim]) if a.ndim else 1
         return total / total.dtype.type(count)
 
     def prod(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -48,7 +49,7 @@ class Reduction:
 
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
-        count = int(np.prod([a.shape[d] for d in folded], dtype=int)) if a.ndim else 1
+        count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
         squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
         total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares
