@@ -9,12 +9,17 @@ import numpy as np
 
 from .wide import NARROW
 
+LARGE = 1 << 12
+"""Elements from which sums are left to BLAS."""
+
 
 class Reduction:
     """Kernels that fold dimensions away."""
 
     xp: Any
     conj: Any
+    total: Any
+    row_sums: Any
 
     def sum(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -24,6 +29,12 @@ class Reduction:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
+        if a.size >= LARGE and wanted == a.dtype and a.dtype.kind == "f":
+            if (dim is None or len(dim) == a.ndim) and not keepdim:
+                return self.total(a)
+            if dim is not None and len(dim) == 1 and dim[0] in (-1, a.ndim - 1):
+                found = self.row_sums(a)
+                return found if keepdim else found[..., 0]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
