@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -283,9 +284,14 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
+    return _view_edge()(tensor)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _view_edge() -> Callable[[Tensor], Edge | None]:
     from .views import view_edge
 
-    return view_edge(tensor)
+    return view_edge
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -101,11 +101,16 @@ class Activation:
         return self.where(above, grad, weight * grad), self.kept(a * grad, ~above)
 
     def glu(self, a: Any, dim: int) -> Any:
-        first, second = self.xp.split(a, 2, dim)
+        first, second = self._halves(a, dim)
         return first * self.sigmoid(second)
 
+    def _halves(self, a: Any, dim: int) -> tuple[Any, Any]:
+        middle, before = a.shape[dim] // 2, (slice(None),) * (dim % a.ndim)
+        first, second = (*before, slice(None, middle)), (*before, slice(middle, None))
+        return a[first], a[second]
+
     def glu_backward(self, grad: Any, a: Any, dim: int) -> Any:
-        first, second = self.xp.split(a, 2, dim)
+        first, second = self._halves(a, dim)
         s = self.sigmoid(second)
         scaled = grad * s
         return self.xp.concatenate([scaled, scaled * (self.number(1, s) - s) * first], dim)

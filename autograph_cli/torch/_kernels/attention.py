@@ -13,6 +13,8 @@ class Attention:
     number: Any
     where: Any
     softmax: Any
+    row_sums: Any
+    row_products: Any
 
     def _safe_softmax(self, a: Any, dim: int) -> Any:
         """`softmax`, and zeros where everything is minus infinity."""
@@ -36,13 +38,14 @@ class Attention:
     def _scaled_dot_product_flash_attention_for_cpu(self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
-        top = self.xp.max(scores, axis=-1, keepdims=True)
-        top = self.where(self.xp.isneginf(top), self.number(0, q), top)
-        power = self.xp.exp(scores - top)
-        total = self.xp.add.reduce(power, axis=-1, keepdims=True)
-        weights = power / self.where(total == 0, self.number(1, q), total)
+        top = self.xp.maximum.reduce(scores, axis=-1, keepdims=True)
+        top = self.where(top == -math.inf, self.number(0, q), top)
+        scores -= top
+        power = self.xp.exp(scores, out=scores)
+        total = self.row_sums(power)
+        power /= self.where(total == 0, self.number(1, q), total)
         out = self.xp.empty_like(q)  # Laid out as the queries are, as PyTorch's kernel leaves it.
-        out[...] = self.xp.matmul(weights, v)
+        out[...] = self.xp.matmul(power, v)
         return out, (self.xp.log(total) + top)[..., 0]
 
     def _positions_first(self, a: Any) -> Any:
@@ -52,10 +55,12 @@ class Attention:
     def _scaled_dot_product_flash_attention_for_cpu_backward(self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any,
                                                              causal: bool, mask: Any, scale: Any) -> Any:  # fmt: skip
         scores, factor = self._attention_scores(q, k, causal, mask, scale)
-        weights = self.xp.exp(scores - self.where(self.xp.isneginf(log_sum), self.number(0, q), log_sum)[..., None])
-        by_weight = self.xp.matmul(grad, v.swapaxes(-1, -2))
-        inner = self.xp.add.reduce(grad * output, axis=-1, keepdims=True)
-        by_score = weights * (by_weight - inner) * factor
+        scores -= self.where(log_sum == -math.inf, self.number(0, q), log_sum)[..., None]
+        weights = self.xp.exp(scores, out=scores)
+        by_score = self.xp.matmul(grad, v.swapaxes(-1, -2))
+        by_score -= self.row_products(grad, output)
+        by_score *= weights
+        by_score *= factor
         return (
             self._positions_first(self.xp.matmul(by_score, k)),
             self._positions_first(self.xp.matmul(by_score.swapaxes(-1, -2), q)),

@@ -28,7 +28,7 @@ class Convolution:
 
     xp: Any
     matmul: Any
-    sum: Any
+    channel_sums: Any
     framed: Any
 
     def convolution(self, a: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
@@ -56,7 +56,7 @@ class Convolution:
         if mask[1]:
             inner, outer = (grad, a) if transposed else (a, grad)
             weights = self._weights(inner, outer, weight.shape, *geometry)
-        return image, weights, self.sum(grad, (0, *range(2, grad.ndim))) if mask[2] else nothing
+        return image, weights, self.channel_sums(grad) if mask[2] else nothing
 
     def columns(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""

@@ -12,6 +12,8 @@ import numpy as np
 from .meta import readable
 
 Sizes = tuple[int, ...]
+_FEW = 1 << 10
+"""Windows for which one copy of all their elements costs less than a pass for each of them."""
 
 
 def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Sizes:
@@ -59,6 +61,35 @@ def _places(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
     return np.array(shifts), corners
 
 
+@functools.lru_cache(maxsize=16)
+def _counts(dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool, divisor: Any) -> Any:
+    """How many elements each window is divided by."""
+    if divisor is not None:
+        return dtype.type(divisor)
+    total = np.ones(out, dtype)
+    for i, (n, k, s, p, m) in enumerate(zip(size, kernel, stride, padding, out, strict=True)):
+        start = np.arange(m) * s - p
+        end = np.minimum(start + k, n + p)
+        if not include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        total = total * (end - start).astype(dtype).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+    return total
+
+
+def _bins(n: int, m: int) -> tuple[Any, Any]:
+    i = np.arange(m)
+    return i * n // m, -(-(i + 1) * n // m)
+
+
+@functools.lru_cache(maxsize=16)
+def _averaging(n: int, m: int, dtype: Any) -> Any:
+    """The matrix (m, n) whose rows average the bins."""
+    start, end = _bins(n, m)
+    place = np.arange(n)
+    inside = (place >= start[:, None]) & (place < end[:, None])
+    return (inside / (end - start)[:, None]).astype(dtype)
+
+
 class Pooling:
     """Kernels over the last dimensions of images: (..., spatial)."""
 
@@ -80,12 +111,26 @@ class Pooling:
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
         framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
         candidates = [framed[window] for _, window in _windows(kernel, stride, dilation, out)]
+        if a.__class__ is np.ndarray and candidates[0].size < _FEW:
+            found = self._max_of_few(candidates, framed is a)
+            if found is not None:
+                shifts, corners = _places(size, kernel, stride, padding, dilation, out)
+                return found[0], shifts[found[1]] + corners
         best = candidates[0].copy()
         for candidate in candidates[1:]:
             self.xp.maximum(best, candidate, out=best)
         inside = _inside(size, kernel, stride, padding, dilation, out) if framed is not a else None
         shifts, corners = _places(size, kernel, stride, padding, dilation, out)
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
+
+    def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
+        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the way."""
+        windows = np.stack(candidates, -1)
+        best = np.maximum.reduce(windows, axis=-1)
+        total = np.add.reduce(best, axis=None)
+        if total != total or not (whole or total > -math.inf):
+            return None
+        return best, windows.argmax(-1)
 
     def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:
         """Which element of its window each maximum is: the first that equals it, or the last that is no number.
@@ -150,7 +195,7 @@ class Pooling:
         total: Any = None
         for _, window in _windows(kernel, stride, one, out):
             total = framed[window].copy() if total is None else total + framed[window]
-        return total / self._counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+        return total / _counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor)
 
     avg_pool2d = avg_pool3d = avg_pool
 
@@ -158,7 +203,7 @@ class Pooling:
                           divisor: Any) -> Any:  # fmt: skip
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = grad.shape[-len(kernel) :]
-        share = grad / self._counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+        share = grad / _counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
         framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
         for _, window in _windows(kernel, stride, one, out):
             framed[window] += share
@@ -167,42 +212,19 @@ class Pooling:
 
     avg_pool2d_backward = avg_pool3d_backward = avg_pool_backward
 
-    def _counts(self, dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool,
-                divisor: Any) -> Any:  # fmt: skip
-        """How many elements each window is divided by."""
-        if divisor is not None:
-            return dtype.type(divisor)
-        total = self.xp.ones(out, dtype)
-        for i, (n, k, s, p, m) in enumerate(zip(size, kernel, stride, padding, out, strict=True)):
-            start = self.xp.arange(m) * s - p
-            end = self.xp.minimum(start + k, n + p)
-            if not include_pad:
-                start, end = self.xp.maximum(start, 0), self.xp.minimum(end, n)
-            total = total * (end - start).astype(dtype).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
-        return total
-
     # ---------------------------------------------------------------- adaptive: bins of nearly equal length
-
-    def _bins(self, n: int, m: int) -> tuple[Any, Any]:
-        i = self.xp.arange(m)
-        return i * n // m, -(-(i + 1) * n // m)
-
-    def _averaging(self, n: int, m: int, dtype: Any) -> Any:
-        """The matrix (m, n) whose rows average the bins."""
-        start, end = self._bins(n, m)
-        place = self.xp.arange(n)
-        inside = (place >= start[:, None]) & (place < end[:, None])
-        return (inside / (end - start)[:, None]).astype(dtype)
 
     def along(self, a: Any, matrices: Any) -> Any:
         """Each of the last dimensions multiplied by its matrix."""
         for back, matrix in enumerate(reversed(matrices), 1):
-            a = self.matmul(matrix, a) if back == 2 else self.xp.moveaxis(
-                self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)  # fmt: skip
+            if back < 3:
+                a = self.matmul(a, matrix.T) if back == 1 else self.matmul(matrix, a)
+            else:
+                a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
-        return self.along(a, [self._averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
+        return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
@@ -214,13 +236,13 @@ class Pooling:
 
     def _averaged_back(self, grad: Any, a: Any, dims: int) -> Any:
         pairs = zip(a.shape[-dims:], grad.shape[-dims:], strict=True)
-        return self.along(grad, [self._averaging(n, m, grad.dtype).T for n, m in pairs])
+        return self.along(grad, [_averaging(n, m, grad.dtype).T for n, m in pairs])
 
     def adaptive_max_pool2d(self, a: Any, size: Any) -> Any:
         spatial = a.shape[-len(size) :]
         lines = []
         for n, m in zip(spatial, size, strict=True):
-            start, end = self._bins(n, m)
+            start, end = _bins(n, m)
             # Short bins repeat their last element.
             lines.append(self.xp.minimum(start[:, None] + self.xp.arange(int((end - start).max()) if m else 1), end[:, None] - 1))
         return self.max_of_lines(a, lines)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .wide import NARROW
+
+LARGE = 1 << 12
+"""Elements from which sums are left to BLAS."""
 
 
 class Reduction:
@@ -14,6 +18,8 @@ class Reduction:
 
     xp: Any
     conj: Any
+    total: Any
+    row_sums: Any
 
     def sum(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -23,6 +29,12 @@ class Reduction:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
+        if a.size >= LARGE and wanted == a.dtype and a.dtype.kind == "f":
+            if (dim is None or len(dim) == a.ndim) and not keepdim:
+                return self.total(a)
+            if dim is not None and len(dim) == 1 and dim[0] in (-1, a.ndim - 1):
+                found = self.row_sums(a)
+                return found if keepdim else found[..., 0]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -30,7 +42,7 @@ class Reduction:
         if wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
         total = self.sum(a, dim, keepdim, dtype)
-        count = a.size if dim is None else int(np.prod([a.shape[d] for d in dim], dtype=int)) if a.ndim else 1
+        count = a.size if dim is None else math.prod([a.shape[d] for d in dim]) if a.ndim else 1
         return total / total.dtype.type(count)
 
     def prod(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -48,7 +60,7 @@ class Reduction:
 
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
-        count = int(np.prod([a.shape[d] for d in folded], dtype=int)) if a.ndim else 1
+        count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
         squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
         total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares

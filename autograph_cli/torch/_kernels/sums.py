@@ -11,6 +11,10 @@ import numpy as np
 _LONGEST = 1 << 14
 """Longer rows are added up by NumPy, whose rounding errors grow with the logarithm of their length only."""
 
+_LINE = 512
+_SHORTEST = 512
+"""For fewer elements it does not pay."""
+
 
 @functools.lru_cache(maxsize=64)
 def _ones(n: int, kind: Any) -> Any:
@@ -18,13 +22,22 @@ def _ones(n: int, kind: Any) -> Any:
 
 
 def _dense(a: Any) -> bool:
-    return a.__class__ is np.ndarray and a.dtype.char in "fd" and a.flags.c_contiguous and a.size > 0
+    return a.size >= _SHORTEST and a.__class__ is np.ndarray and a.dtype.char in "fd" and a.flags.c_contiguous
 
 
 class Sums:
-    """Sums over the last dimension, over the first, over all but the second."""
+    """Sums over everything, over the last dimension, over the first, over all but the second."""
 
     xp: Any
+
+    def total(self, a: Any) -> Any:
+        """The sum of all elements: of lines of some hundred first, so that rounding errors stay small."""
+        if a.size < 8 * _LINE or not _dense(a):
+            return self.xp.add.reduce(a, axis=None)
+        flat = a.reshape(-1)
+        lines = flat[: flat.size // _LINE * _LINE].reshape(-1, _LINE) @ _ones(_LINE, a.dtype)
+        rest = flat[flat.size // _LINE * _LINE :]
+        return self.xp.add.reduce(lines) + self.xp.add.reduce(rest)
 
     def row_sums(self, a: Any) -> Any:
         """Sums over the last dimension, which stays, of length 1."""
@@ -47,8 +60,8 @@ class Sums:
 
     def channel_sums(self, a: Any, b: Any = None) -> Any:
         """Sums of a, or of a b, over all dimensions but the second."""
-        rest = math.prod(a.shape[2:])
-        if a.ndim < 3 or rest > _LONGEST or not _dense(a) or (b is not None and not _dense(b)):
+        rest = math.prod(a.shape[2:]) if a.ndim > 2 else 0
+        if not 0 < rest <= _LONGEST or not _dense(a) or (b is not None and not _dense(b)):
             return self.xp.add.reduce(a if b is None else a * b, axis=(0, *range(2, a.ndim)))
         lines = (*a.shape[:2], rest)
         if b is not None:
