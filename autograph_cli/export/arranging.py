@@ -12,7 +12,7 @@ from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.coordinates import across
 from autograph_cli.export.ordering import Web, weave
 from autograph_cli.export.placed import HEAD, Line, Place
-from autograph_cli.export.routes import Fixed, Row, label_width, routes
+from autograph_cli.export.routes import Fixed, Row, label_points, label_width, routes
 from autograph_cli.export.scene import Frame
 from autograph_cli.export.style import text_width
 
@@ -121,15 +121,16 @@ def arrange(
     count = len(shapes)
     widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
     ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
-    for wire, chain in zip(level.wires, web.chains, strict=True):
+    labelled = label_points(level.wires, web)
+    for wire, chain, at in zip(level.wires, web.chains, labelled, strict=True):
         if len(chain) > 2:
-            widths[chain[len(chain) // 2]] = label_width(wire.label)
+            widths[at] = label_width(wire.label)
             continue
         for side, point in enumerate(chain):
             if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
                 widths[point] = max(widths[point], label_width(wire.label) + 4)
     fixed = _fixed(level, web, shapes)
-    ports = {port.item for port in level.ports}
+    ports = {port.item for port in level.ports if not port.beside}
     x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
     left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
@@ -142,7 +143,7 @@ def arrange(
     places = tuple(Place(x[item], middles[item], *shapes[item]) for item in range(count))
     for port in level.ports:
         port.x = x[port.item]
-    lines = routes(level.wires, web, x, rows, places, fixed)
+    lines = routes(level.wires, web, x, rows, places, fixed, labelled)
     return Arranged(places, tuple(lines), bounds, left, right, height, title - left)
 
 

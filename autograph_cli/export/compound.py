@@ -30,6 +30,8 @@ class Port:
     """Its number among the items inside of the frame."""
     x: float = 0.0
     """From the left end of the frame, once that has been laid out."""
+    beside: bool = False
+    """Whether what passes leads into another order, or to what is kept: the main way stands straight without it."""
 
 
 @dataclass(slots=True)
@@ -167,8 +169,9 @@ class Plan:
         source = tail if self.scene.data else head
         trunk = (source, arrow.label, arrow.dashed, arrow.back, up)
         depth = len(self.chains[frame]) if frame >= 0 else 0
-        out = [self._port(f, TOP if up else BOTTOM, trunk) for f in reversed(self.inside[tail][depth:])]
-        into = [self._port(f, BOTTOM if up else TOP, trunk) for f in self.inside[head][depth:]]
+        beside = arrow.dashed or arrow.keeps
+        out = [self._port(f, TOP if up else BOTTOM, trunk, beside) for f in reversed(self.inside[tail][depth:])]
+        into = [self._port(f, BOTTOM if up else TOP, trunk, beside) for f in self.inside[head][depth:]]
         found = []
         stops = [None, *out, *into, None]
         for place, (one, other) in enumerate(pairwise(stops)):
@@ -192,11 +195,11 @@ class Plan:
             return self.item_of_box[box]
         return port.item if port.frame == within else self.item_of_frame[port.frame]
 
-    def _port(self, frame: int, side: int, trunk: Key) -> Port:
+    def _port(self, frame: int, side: int, trunk: Key, beside: bool) -> Port:
         key = (frame, side, *trunk)
         if key not in self.ports:
             level = self.level(frame)
-            port = self.ports[key] = Port(frame, side, level.count + len(level.ports))
+            port = self.ports[key] = Port(frame, side, level.count + len(level.ports), beside=beside)
             level.ports.append(port)
         return self.ports[key]
 

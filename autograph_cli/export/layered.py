@@ -99,37 +99,58 @@ def _moved(line: Line, by: Point) -> Line:
     return Line(moved(line.start), strokes, line.label and moved(line.label))
 
 
+def _moved_plate(plate: Plate, by: Point) -> Plate:
+    dx, dy = by
+    return replace(
+        plate, left=plate.left + dx, top=plate.top + dy, right=plate.right + dx, bottom=plate.bottom + dy,
+        title=(plate.title[0] + dx, plate.title[1] + dy),
+    )  # fmt: skip
+
+
 def _on_paper(
     scene: Scene, places: tuple[Place, ...], lines: tuple[Line, ...], bounds: Sequence[tuple[float, float]],
     plates: tuple[Plate, ...],
 ) -> Placed:  # fmt: skip
-    """Add what stands around the graph: bands, a title above, a legend below."""
+    """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
+    ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
+    bottom = bounds[-1][1] if bounds else max(ends)
+    right = _right(scene, places, lines, plates) + (PAD if bounds else 0.0)
+    samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
+    by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0)
+    places = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in places)
+    lines = tuple(_moved(line, by) for line in lines)
+    plates = tuple(_moved_plate(plate, by) for plate in plates)
+    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], max(right, far))
+    samples = tuple(replace(sample, place=replace(sample.place, y=sample.place.y + by[1])) for sample in samples)
+    right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
+    size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
+    return Placed(scene, places, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
+
+
+def _right(scene: Scene, places: Sequence[Place], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """How far to the right the graph reaches."""
     right = max([*(spot.x + spot.width / 2 for spot in places), *(plate.right for plate in plates)])
     for line, arrow in zip(lines, scene.arrows, strict=True):
         right = max(right, line.start[0], *(point[0] for stroke in line.strokes for point in stroke))
         if line.label:
             right = max(right, line.label[0] + label_width(arrow.label) / 2)
-    right += PAD if bounds else 0.0
+    return right
+
+
+def _lanes(
+    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], right: float
+) -> tuple[Lane, ...]:
+    """The bands, from the highest to the lowest, wide enough for their titles beside the arrows."""
     labels = [arrow.label for arrow in scene.arrows]
     titles = []
     for band, (top, _) in zip(reversed(scene.bands), bounds, strict=True):
         width = text_width(band.title) * BAND
         titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
         right = max(right, titles[-1] + width + PAD)
-    lanes = [
+    return tuple(
         Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15))
         for band, (top, bottom), title in zip(reversed(scene.bands), bounds, titles, strict=True)
-    ]
-    ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
-    bottom = bounds[-1][1] if bounds else max(ends)
-    samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
-    title_height = TITLE * 2.2 if scene.title else 0.0
-    width = max(right, far, EDGE_OF_PAPER + text_width(scene.title) * TITLE) + EDGE_OF_PAPER
-    down = EDGE_OF_PAPER + title_height
-    return _lowered(
-        Placed(scene, places, lines, tuple(lanes), samples, width, bottom + EDGE_OF_PAPER + down,
-               (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates), down,
-    )  # fmt: skip
+    )
 
 
 def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
@@ -183,33 +204,3 @@ def _lines_of(notes: Sequence[str], width: float) -> list[str]:
         else:
             lines.append(note)
     return lines
-
-
-def _lowered(placed: Placed, by: float) -> Placed:
-    """The same, but the title, this much further down."""
-
-    def down(point: Point) -> Point:
-        return point[0], point[1] + by
-
-    return Placed(
-        placed.scene,
-        tuple(Place(p.x, p.y + by, p.width, p.height, p.round) for p in placed.places),
-        tuple(
-            Line(down(line.start), tuple(tuple(map(down, stroke)) for stroke in line.strokes),
-                 line.label and down(line.label))
-            for line in placed.lines
-        ),
-        tuple(
-            Lane(lane.band, lane.left, lane.top + by, lane.right, lane.bottom + by, down(lane.title))
-            for lane in placed.lanes
-        ),
-        tuple(
-            Sample(s.style, s.words, Place(s.place.x, s.place.y + by, s.place.width, s.place.height, s.place.round))
-            for s in placed.samples
-        ),
-        placed.width, placed.height, placed.title,
-        tuple(
-            replace(plate, top=plate.top + by, bottom=plate.bottom + by, title=down(plate.title))
-            for plate in placed.plates
-        ),
-    )  # fmt: skip

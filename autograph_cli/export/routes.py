@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,8 @@ STRIP = 64.0
 """Points that a strip of the picture is wide."""
 ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.9)
 """Where on a short arrow its label may stand, the best first."""
+FARTHER = 60
+"""How many points of other labels in the same row are as bad as one row more away from the middle."""
 WORSE = 100.0
 """How much worse it is to cover another label than to lie on another line."""
 CROWDED = 120
@@ -43,10 +46,28 @@ Fixed = Mapping[tuple[int, int], float]
 """Where an edge, by its number, must leave its upper box (0) or enter its lower one (1): to the right of its middle."""
 
 
+def label_points(wires: Sequence[Wire], web: Web) -> list[int]:
+    """For each long wire the point at which its label stands: amid it, but in no row full of labels; else -1."""
+    taken: Counter[int] = Counter()
+    found = []
+    for wire, chain in zip(wires, web.chains, strict=True):
+        if len(chain) == 2:
+            found.append(-1)
+            continue
+        costs = [
+            (taken[web.row[point]] + FARTHER * abs(place - len(chain) // 2), place)
+            for place, point in enumerate(chain[1:-1], 1)
+        ]
+        found.append(chain[min(costs)[1]])
+        taken[web.row[found[-1]]] += int(label_width(wire.label))
+    return found
+
+
 def routes(
-    wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed
-) -> list[Line]:
-    """A line for each wire, from its tail to its head."""
+    wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed,
+    labelled: Sequence[int],
+) -> list[Line]:  # fmt: skip
+    """A line for each wire, from its tail to its head; `labelled` are the points at which labels stand."""
     ports = _ports(wires, web, x, places, fixed)
     lines, ways = [], []
     for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
@@ -55,9 +76,9 @@ def routes(
         line = _way(stops, chain, web, rows, start[1], end[1], up=chain[0] != wire.tail)
         label = None
         if wire.label and len(chain) > 2:
-            middle = chain[len(chain) // 2]
-            row = rows[web.row[middle]]
-            label = (x[middle], (row.top + row.bottom) / 2)
+            point = labelled[number]
+            row = rows[web.row[point]]
+            label = (x[point], (row.top + row.bottom) / 2)
         lines.append(Line(line.start, line.strokes, label))
         ways.append(stops)
     return _with_labels(wires, web, rows, lines, ways)

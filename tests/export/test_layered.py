@@ -253,3 +253,22 @@ def test_the_title_of_a_narrow_band_lies_on_no_arrow() -> None:
     lane = next(lane for lane in placed.lanes if not lane.band.number)
     assert placed.lines[0].start[0] < lane.title[0] or placed.lines[0].start[0] > lane.title[0] + text_width(lane.band.title) * 11
     assert lane.title[0] + text_width(lane.band.title) * 11 < lane.right
+
+
+def test_a_chain_in_a_frame_stands_straight_beside_its_arrows_into_another_order() -> None:
+    boxes = [Box(f"n{number}", "derivative", "derivative", band=2, frame="m0") for number in range(6)]
+    boxes += [Box(f"n{number}", "operation", "operation") for number in range(6, 12)]
+    frame = Frame("m0", "model", band=2)
+    arrows = [Arrow(f"n{a}", f"n{a + 1}", "[3]") for a in range(11) if a != 5]
+    arrows += [Arrow(f"n{5 - a}", f"n{a + 6}", "[128, 64]", dashed=True) for a in range(6)]
+    scene = Scene("", tuple(boxes), tuple(arrows), (Band(0, "order 0"), Band(2, "order 1")), frames=(frame,))
+    across = [spot.x for spot in place(scene).places[:4]]
+    assert max(across) - min(across) < 1
+
+
+def test_labels_of_long_arrows_side_by_side_stand_at_several_heights() -> None:
+    boxes = [Box(f"n{number}", "operation", f"box {number}") for number in range(8)]
+    pairs = [*itertools.pairwise(range(8)), *[(0, 7)] * 6]
+    arrows = tuple(Arrow(f"n{a}", f"n{b}", "[128, 64]") for a, b in pairs)
+    placed = place(Scene("", tuple(boxes), arrows))
+    assert len({line.label[1] for line in placed.lines[7:] if line.label}) > 2

@@ -64,7 +64,8 @@
     const scale = Math.max(whole(), Math.min(frame.clientWidth / full.w, 0.9), 0.5);
     if (scale <= whole()) return fit();
     const first = Object.values(data.boxes).reduce((a, b) => (b.at[1] < a.at[1] ? b : a)).at[0];
-    look(full.w * scale <= frame.clientWidth ? full.w / 2 : first, frame.clientHeight / scale / 2, scale);
+    const half = frame.clientWidth / scale / 2, beside = Math.min(Math.max(first, half), full.w - half);
+    look(half * 2 >= full.w ? full.w / 2 : beside, frame.clientHeight / scale / 2, scale);
   };
   addEventListener("resize", show);
 
