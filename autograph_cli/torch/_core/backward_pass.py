@@ -302,6 +302,8 @@ class Pass:
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
+            if g is None and not node._takes_none:
+                return [None] * len(node._edges)
         run: Any = node._run_recorded if self.recorded else node._run_raw
         f = operations if self.recorded else self.kernels
         if self.only is not None and node._operation is not None:
