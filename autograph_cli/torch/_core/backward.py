@@ -51,8 +51,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple[Any, ...]:  # fmt: skip
-    """The gradients of `outputs` by `inputs`, as a tuple.
+         materialize_grads: bool = False) -> Any:  # fmt: skip
+    """The gradients of `outputs` by `inputs`, as a tuple; of a dict of inputs, as a dict.
 
     >>> from autograph_cli import torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -63,6 +63,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    if isinstance(inputs, dict):
+        found = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
+                     is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(inputs, found, strict=True))
     roots, targets = sequence(outputs), sequence(inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -126,7 +130,7 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
                 f"the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}. If you only want "
+                f"grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and output[{i}] has a shape of {Size(shape)}. If you only want "
                 "some tensors in `grad_output` to be considered batched, consider using vmap."
             )
         sizes.append(g._raw.shape[0])

@@ -302,6 +302,8 @@ class Pass:
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
+            if g is None and not node._takes_none:
+                return [None] * len(node._edges)
         # Under autocast formulas are operations too, which choose their dtypes.
         by_operations = self.recorded or L.autocast is not None
         run: Any = node._run_recorded if by_operations else node._run_raw

@@ -373,12 +373,18 @@ def _backward(op: Operation, world: str) -> str:
         lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
     shared = [n for n in op.saved_names if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)]
+    derivatives = list(enumerate(op.derivatives))
+    if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
+        # As in PyTorch, everything is opened first, and the formulas follow in the order of their names, which tells in which order
+        # the nodes of the second derivative will run.
+        shared = sorted((n for n in op.saved_names if op.is_tensor(n) and not _is_list(op, n)), key=lambda n: (n in op.schema.outputs, n))
+        derivatives.sort(key=lambda pair: ", ".join(pair[1].inputs))
     for name in shared:
         before, expression = _open(op, world, name)
         place = op.saved_names.index(name)
         lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
         lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
-    for number, derivative in enumerate(op.derivatives):
+    for number, derivative in derivatives:
         lines += _formula(op, world, number, derivative, shared)
     if op.flattens:
         lines.append("    return g0")

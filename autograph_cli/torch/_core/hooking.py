@@ -67,11 +67,16 @@ def _checked(hook: Any, before: Any, result: Any) -> Tensor:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     was, now = before._raw, result._raw
     if was.dtype != now.dtype:
-        kinds = [f"torch.{dtypes.FROM_NUMPY[kind].legacy}" for kind in (was.dtype, now.dtype)]
+        kinds = [_kind(raw.dtype) for raw in (was, now)]
         raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {kinds[0]} got {kinds[1]})")
     if was.shape != now.shape:
         raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
     return result
+
+
+def _kind(dtype: Any) -> str:
+    legacy = dtypes.FROM_NUMPY[dtype].legacy
+    return f"CPU{legacy.removesuffix('Tensor')}Type" if legacy.startswith("Complex") else f"torch.{legacy}"
 
 
 def _name(hook: Any) -> str:

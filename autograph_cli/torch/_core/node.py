@@ -207,6 +207,8 @@ class Handle:
         self.remove()
 
 
+Handle.__module__, Handle.__qualname__, Handle.__name__ = "torch.utils.hooks", "RemovableHandle", "RemovableHandle"
+
 # ---------------------------------------------------------------- leaves
 
 

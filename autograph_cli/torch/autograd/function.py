@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.gradients import like_at
 from .._core.levels import BatchLevel, belongs_here, below, in_function
-from .._core.node import Node, NodeType, edge_of
+from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.placement import filled
 from .._core.saved import SavedTensor, freed, unpack
 from .._core.state import L, next_sequence_nr
@@ -129,7 +130,18 @@ class BackwardCFunction(FunctionCtx, Node):
                 )
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+        self._check_complex(given)
         return tuple(g for g, is_tensor in zip(given, places, strict=False) if is_tensor)
+
+    def _check_complex(self, given: tuple[Any, ...]) -> None:
+        """Raise PyTorch's error for a complex gradient of a real argument."""
+        tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
+        for g, edge in zip(tensors, self._edges, strict=False):
+            if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
+                    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                )
 
     def __call__(self, *_: Any) -> Any:
         raise TypeError(f"'{type(self).__name__}' object is not callable")

@@ -37,6 +37,12 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if L.saved_hooks_disabled is not None:
             raise RuntimeError(L.saved_hooks_disabled)
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}"
+            )
         L.saved_hooks = (*L.saved_hooks, (self.pack_hook, self.unpack_hook))
         count_special(1)
 
