@@ -11,6 +11,7 @@ import numpy as np
 from . import general, placement
 from .arrangement import arranged
 from .code_cache import compiled
+from .dtype_limits import limited
 from .node import INFERENCE, SavedResult, check_version, edge_of, extra_of, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -41,7 +42,7 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, placement.kernel_of(op, placement.kernels()))
+    return arranged(op.identifier, limited(op.identifier, placement.kernel_of(op, placement.kernels())))
 
 
 def _scope(op: Operation) -> dict[str, Any]:

@@ -12,6 +12,15 @@ from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
 from .._core.state import S
 
 
+def _alpha(alpha: Any, b: Any) -> Any:
+    """A factor, if the dtype that it scales can hold it."""
+    if b.dtype.kind in "biu" and isinstance(alpha, (float, complex)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, bool) and b.dtype.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return alpha
+
+
 class Pointwise:
     """Kernels that work on each element alone."""
 
@@ -47,7 +56,7 @@ class Pointwise:
     ge = staticmethod(operator.ge)
 
     def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
-        return a + b if alpha == 1 else a + b * self.number(alpha, b)
+        return a + b if alpha == 1 else a + b * self.number(_alpha(alpha, b), b)
 
     def atan2(self, a: Any, b: Any) -> Any:
         if b.dtype.kind in "biu":
@@ -60,7 +69,7 @@ class Pointwise:
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
                 "instead."
             )
-        return a - b if alpha == 1 else a - b * self.number(alpha, b)
+        return a - b if alpha == 1 else a - b * self.number(_alpha(alpha, b), b)
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         return a + self.number(other * alpha, a)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import L
@@ -250,6 +251,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
     axes = tuple(range(input.ndim - len(sizes), input.ndim))
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     tiny = finfo(input.dtype).eps if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
     result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))

@@ -68,7 +68,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     if index.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if index._raw.dtype != np.int64:
-        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
     n = source._raw.shape[d] if source.ndim else 1
     if source.ndim == 0 and index._raw.size != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
