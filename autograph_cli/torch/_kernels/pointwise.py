@@ -32,7 +32,7 @@ class Pointwise:
             "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
             "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not",
             "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "maximum", "minimum", "fmax", "fmin", "copysign", "nextafter",
-            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit", "sign",
+            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit",
         )
     } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
          "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
@@ -72,17 +72,26 @@ class Pointwise:
         return a - b if alpha == 1 else a - b * self.number(_alpha(alpha, b), b)
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a + self.number(other * alpha, a)
 
     def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a - self.number(other * alpha, a)
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return self.number(other, a) - (a if alpha == 1 else a * self.number(alpha, a))
 
     def number(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array."""
-        return like.dtype.type(x)
+        try:
+            return like.dtype.type(x)
+        except OverflowError:
+            return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -90,9 +99,13 @@ class Pointwise:
         return a / b
 
     def div_Scalar(self, a: Any, other: Any) -> Any:
+        if a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a / self.number(other, a)
 
     def mul_Scalar(self, a: Any, other: Any) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Any) -> Any:
@@ -154,9 +167,12 @@ class Pointwise:
         kind = FROM_NUMPY[a.dtype].to_complex().numpy
         return self.xp.ascontiguousarray(a).view(kind)[..., 0] if not a.flags.c_contiguous else a.view(kind)[..., 0]
 
+    def sign(self, a: Any) -> Any:
+        return a.copy() if a.dtype.kind == "b" else self.xp.sign(a)
+
     def sgn(self, a: Any) -> Any:
         if a.dtype.kind != "c":
-            return self.xp.sign(a)
+            return self.sign(a)
         size = self.xp.abs(a)
         return self.xp.where(size == 0, self.number(0, a), a / self.xp.where(size == 0, 1, size))
 

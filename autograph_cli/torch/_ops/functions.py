@@ -285,7 +285,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     return lerp_scalar, input, end, weight
 
 
-@composite(out=True)
+@composite(method=False, out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
     if input is None and other is None:
@@ -298,6 +298,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
     a, b = _alike(input, other)
     return where_(condition, a, b)
+
+
+@composite(function=False, name="where")
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+    """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
+    return where(condition, self, other)
 
 
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:

@@ -310,7 +310,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes = (int(shape),) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    rest, found = indices._raw, []
+    rest, found = indices._raw.astype(np.int64), []
     for i, n in enumerate(sizes):
         below = math.prod(sizes[i + 1 :])
         found.append(make((rest // max(below, 1) % max(n, 1))[()]))

@@ -220,9 +220,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for i, j in zip(left, right, strict=True):
         n, m = a._raw.shape[i], b._raw.shape[j]
         if m == 1:
-            a = sum_dim(a, (i,), True)
+            a = sum_dim(a, (i,), True, dtype=a._raw.dtype)
         elif n == 1:
-            b = sum_dim(b, (j,), True)
+            b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
         elif n != m:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
