@@ -101,7 +101,7 @@ from ._settings import (
     set_warn_always,
     use_deterministic_algorithms,
 )
-from .amp import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
+from .amp import GradScaler, autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -121,6 +121,7 @@ layout = _layout.layout
 memory_format = _layout.memory_format
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
+legacy_contiguous_format = contiguous_format
 
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
@@ -131,8 +132,8 @@ for _part in (fft, linalg, special):
 
 
 _AT_NEED = (
-    "compiler", "cpu", "distributed", "distributions", "func", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler",
-    "testing", "torch_version", "types", "utils", "xpu",
+    "compiler", "cpu", "distributed", "distributions", "func", "functional", "hub", "jit", "mps", "multiprocessing", "onnx",
+    "profiler", "return_types", "storage", "testing", "torch_version", "types", "utils", "xpu",
 )  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 
@@ -148,6 +149,4 @@ def __getattr__(name: str) -> Any:
     )
 
 
-_missing.speak_for(
-    autograd, autograd.functional, backends, cuda, fft, linalg, nn.init, optim.lr_scheduler, signal, special
-)
+_missing.speak_for_parts(__name__)
