@@ -26,7 +26,7 @@ def test_each_name_that_is_lacking_is_named_by_its_error(path):
 
 
 def test_a_class_that_operations_would_have_to_ask_is_refused():
-    with pytest.raises(NotImplementedError, match="Logged.__torch_function__ is not available"):
+    with pytest.raises(NotImplementedError, match=r"Logged\.__torch_function__ is not available"):
 
         class Logged(torch.Tensor):
             @classmethod
