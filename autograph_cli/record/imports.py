@@ -82,6 +82,8 @@ class EngineFinder(MetaPathFinder, Loader):
         """Put the engine's module in the place of the empty one: the import system hands out what it finds there."""
         name = module.__name__
         served = importlib.import_module(engine_name(name))
+        if name.partition(".")[0] == "torch":
+            _speak_for(served)
         if not hasattr(served, "__path__"):
             # So that imports from within it come to this finder too, and fail in words of our own.
             served.__path__ = []
@@ -104,6 +106,12 @@ def engine_name(name: str) -> str:
     """
     root, dot, inner = name.partition(".")
     return SERVED[root] + dot + inner
+
+
+def _speak_for(module: ModuleType) -> None:
+    from autograph_cli.torch._missing import speak_for
+
+    speak_for(module)
 
 
 def _missing(name: str, ours: str) -> ModuleNotFoundError:

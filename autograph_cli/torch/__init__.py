@@ -102,6 +102,7 @@ from ._settings import (
     set_warn_always,
     use_deterministic_algorithms,
 )
+from .amp import GradScaler
 from .amp.autocast_mode import (
     FORMER as _FORMER,
 )
@@ -136,6 +137,7 @@ layout = _layout.layout
 memory_format = _layout.memory_format
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
+legacy_contiguous_format = contiguous_format
 
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
@@ -147,8 +149,8 @@ globals().update(_FORMER)
 
 
 _AT_NEED = (
-    "compiler", "cpu", "distributed", "distributions", "func", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler",
-    "testing", "torch_version", "types", "utils", "xpu",
+    "compiler", "cpu", "distributed", "distributions", "func", "functional", "hub", "jit", "mps", "multiprocessing", "onnx",
+    "profiler", "return_types", "storage", "testing", "torch_version", "types", "utils", "xpu",
 )  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 
@@ -164,6 +166,4 @@ def __getattr__(name: str) -> Any:
     )
 
 
-_missing.speak_for(
-    autograd, autograd.functional, backends, cuda, fft, linalg, nn.init, optim.lr_scheduler, signal, special
-)
+_missing.speak_for_parts(__name__)

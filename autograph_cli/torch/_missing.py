@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,6 @@ INSTEAD = {
     "torch.Tensor.resize": "torch.Tensor.resize_",
     "torch.Tensor.resize_as": "torch.Tensor.resize_as_",
     "torch.Tensor.solve": "torch.linalg.solve",
-    "torch.Tensor.storage": "torch.Tensor.untyped_storage",
     "torch.Tensor.symeig": "torch.linalg.eigh",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
     "torch.utils.benchmark": "timeit",
@@ -106,6 +106,13 @@ def load(name: str) -> ModuleType:
     module = importlib.import_module(name)
     speak_for(module)
     return module
+
+
+def speak_for_parts(package: str) -> None:
+    """Let all public modules of a package name what they lack, as far as they are loaded."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}.") and "._" not in name:
+            speak_for(module)
 
 
 def speak_for(*modules: ModuleType) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from . import general, placement
 from .arrangement import arranged
 from .code_cache import compiled
+from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
 from .node import edge_of, extra_of, like_of
 from .saved import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
@@ -46,7 +47,7 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, placement.kernel_of(op, placement.kernels()))
+    return arranged(op.identifier, limited(op.identifier, placement.kernel_of(op, placement.kernels())))
 
 
 def _scope(op: Operation) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def _internal(error: Exception) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None:
+    if trace is None or isinstance(error, Warning):
         return False
     code = trace.tb_frame.f_code
     if code.co_filename == __file__:

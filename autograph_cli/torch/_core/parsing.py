@@ -226,7 +226,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _tensor(x: Any, size: int, numbers: bool) -> Any:
-    return isinstance(x, Tensor) or hasattr(type(x), "__torch_function__") or (numbers and _is_number(x))
+    return isinstance(x, Tensor) or (numbers and _is_number(x))
 
 
 def _one(x: Tensor) -> bool:

@@ -57,6 +57,13 @@ class Tensor(metaclass=Named):
 
         return legacy_constructor(cls, *args, **kwargs)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """NotImplementedError for a class that wants to be asked instead of an operation: operations do not ask."""
+        super().__init_subclass__(**kwargs)
+        for name in ("__torch_function__", "__torch_dispatch__"):
+            if getattr(vars(cls).get(name), "__name__", "_disabled") == name:
+                raise NotImplementedError(f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it")
+
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
         if self._meta is None:
@@ -90,6 +97,7 @@ class Tensor(metaclass=Named):
     is_sparse = property(lambda self: self._raw.__class__ is Rows)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
     is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)

@@ -73,4 +73,7 @@ class Attention:
         axes = [[d for d in range(ndim) if d not in left] for left in (expand1, expand2, expand3)]
         lengths = {d: n for x, dims in zip((a, b, c), axes, strict=True) for d, n in zip(dims, x.shape, strict=True)}
         kept = [d for d in range(ndim) if d not in summed and d in lengths]
-        return self.xp.einsum(a, axes[0], b, axes[1], c, axes[2], kept, optimize=True)
+        kind = a.dtype
+        if kind.kind == "V":  # bfloat16: NumPy has no products of it
+            a, b, c = (x.astype(self.xp.float32) for x in (a, b, c))
+        return self.xp.einsum(a, axes[0], b, axes[1], c, axes[2], kept, optimize=True).astype(kind, copy=False)

@@ -49,7 +49,7 @@ class Linear:
         return self._added(a, self.bmm(x, y), beta, alpha)
 
     def addbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-        return self._added(a, self.bmm(x, y).sum(0), beta, alpha)
+        return self._added(a, self.bmm(x, y).sum(0, dtype=a.dtype), beta, alpha)
 
     def _added(self, a: Any, product: Any, beta: Any, alpha: Any) -> Any:
         product = product if alpha == 1 else product * product.dtype.type(alpha)

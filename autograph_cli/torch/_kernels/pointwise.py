@@ -28,6 +28,15 @@ def check_addcdiv(x: Any, y: Any) -> None:
         )
 
 
+def _alpha(alpha: Any, b: Any) -> Any:
+    """A factor, if the dtype that it scales can hold it."""
+    if b.dtype.kind in "biu" and isinstance(alpha, (float, complex)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, bool) and b.dtype.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return alpha
+
+
 class Pointwise:
     """Kernels that work on each element alone."""
 
@@ -39,7 +48,7 @@ class Pointwise:
             "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
             "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not",
             "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "maximum", "minimum", "fmax", "fmin", "copysign", "nextafter",
-            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit", "sign",
+            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit",
         )
     } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
          "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
@@ -63,7 +72,7 @@ class Pointwise:
     ge = staticmethod(operator.ge)
 
     def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
-        return a + b if alpha == 1 else a + b * self.number(alpha, b)
+        return a + b if alpha == 1 else a + b * self.number(_alpha(alpha, b), b)
 
     def atan2(self, a: Any, b: Any) -> Any:
         if b.dtype.kind in "biu":
@@ -76,20 +85,29 @@ class Pointwise:
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
                 "instead."
             )
-        return a - b if alpha == 1 else a - b * self.number(alpha, b)
+        return a - b if alpha == 1 else a - b * self.number(_alpha(alpha, b), b)
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a + self.number(other * alpha, a)
 
     def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a - self.number(other * alpha, a)
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return self.number(other, a) - (a if alpha == 1 else a * self.number(alpha, a))
 
     def number(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array."""
-        return like.dtype.type(x)
+        try:
+            return like.dtype.type(x)
+        except OverflowError:
+            return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -97,9 +115,13 @@ class Pointwise:
         return a / b
 
     def div_Scalar(self, a: Any, other: Any) -> Any:
+        if a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a / self.number(other, a)
 
     def mul_Scalar(self, a: Any, other: Any) -> Any:
+        if other.__class__ is float and a.dtype.kind in "biu":
+            a = a.astype(S.default_dtype)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Any) -> Any:
@@ -166,9 +188,12 @@ class Pointwise:
         kind = FROM_NUMPY[a.dtype].to_complex().numpy
         return self.xp.ascontiguousarray(a).view(kind)[..., 0] if not a.flags.c_contiguous else a.view(kind)[..., 0]
 
+    def sign(self, a: Any) -> Any:
+        return a.copy() if a.dtype.kind == "b" else self.xp.sign(a)
+
     def sgn(self, a: Any) -> Any:
         if a.dtype.kind != "c":
-            return self.xp.sign(a)
+            return self.sign(a)
         size = self.xp.abs(a)
         return self.xp.where(size == 0, self.number(0, a), a / self.xp.where(size == 0, 1, size))
 

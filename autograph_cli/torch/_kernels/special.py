@@ -194,7 +194,7 @@ class Special:
         return self.xp.log(x / (1 - x))
 
     def logit(self, x: Any, eps: float | None = None) -> Any:
-        return self._logit(x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)))
+        return self._logit(x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype))
 
     @widened
     def sinc(self, x: Any) -> Any:

@@ -76,15 +76,20 @@ def result_type(name: str, *fields: str) -> Any:
 # ---------------------------------------------------------------- arguments
 
 
-def check_matrix(name: str, x: Tensor, what: str = "A", square: bool = True, narrow: bool = False) -> None:
-    """Raise PyTorch's error for what is no (square) matrix of floating point numbers; `narrow`: of 16 bits, too."""
+def check_matrix(name: str, x: Tensor, what: str = "A", square: bool = True) -> None:
+    """Raise PyTorch's error for what is no (square) matrix of floating point numbers."""
+    check_square(name, x, what, square)
+    check_floating(name, x)
+
+
+def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> None:
+    """Raise PyTorch's error for what is no (square) matrix."""
     if x.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")
     if square and x._raw.shape[-1] != x._raw.shape[-2]:
         raise RuntimeError(
             f"{name}: {what} must be batches of square matrices, but they are {x._raw.shape[-2]} by {x._raw.shape[-1]} matrices"
         )
-    check_floating(name, x, narrow)
 
 
 def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:

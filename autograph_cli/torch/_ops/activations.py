@@ -18,7 +18,7 @@ def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 
 
 softmax_op = operation(
-    "softmax(Tensor self, int dim)", floating=True,
+    "softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )  # fmt: skip
@@ -28,7 +28,7 @@ softmax_backward = operation(
     output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
 )  # fmt: skip
 log_softmax_op = operation(
-    "log_softmax(Tensor self, int dim)", floating=True,
+    "log_softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -54,11 +55,15 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {cpp_name(x._raw.dtype)}")
     (n, k), (m, other) = x1._raw.shape[-2:], x2._raw.shape[-2:]
     if k != other:
         raise RuntimeError(f"{'X1 and X2'} must have the same number of columns. X1: {k} X2: {other}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if x1._raw.dtype != x2._raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(x1._raw.dtype)} but found {cpp_name(x2._raw.dtype)}")
     mode = modes.index(compute_mode)
     by_products = p == 2 and (mode == 1 or (mode == 0 and (n > 25 or m > 25)))
     if not by_products or 0 in (x1._raw.size, x2._raw.size):

@@ -145,7 +145,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     d = 0 if input.ndim == 1 else 1
-    if target._raw.shape == input._raw.shape and target._raw.dtype.kind == "f":
+    if target._raw.shape == input._raw.shape and target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_targets(input, target, weight, code, label_smoothing, d)

@@ -233,7 +233,15 @@ for _row in (
     _bit_operator(*_row)
 bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
 publish(bitwise_not, inplace=True)
-methods["__invert__"] = bitwise_not
+
+
+def _invert(self: Tensor) -> Tensor:
+    if self.dtype.category > dtypes.INTEGRAL:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)  # type: ignore[no-any-return]
+
+
+methods["__invert__"] = _invert
 
 # ---------------------------------------------------------------- dtypes
 

@@ -112,7 +112,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
             f"{input2.shape}, target: {target.shape} "
         )
     product = -target * arithmetic.sub(input1, input2)
-    return reduced(operations.clamp_min(operations.add_Scalar(product, margin), 0), name)
+    return reduced(operations.clamp_min(operations.add_Scalar(product, float(margin)), 0), name)
 
 
 @autocasts("cosine_embedding_loss")

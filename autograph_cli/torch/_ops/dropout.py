@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import generator, randomness
+from .._core import dtypes, generator, randomness
 from .._core.operation import operation
 from .._core.placement import kernels
 from .._core.registry import composite
@@ -56,9 +56,15 @@ def _noise_shape(input: Tensor, feature: bool) -> Any:
     return kernels(raw).xp.empty((*raw.shape[:2], *[1] * (raw.ndim - 2)), raw.dtype)
 
 
+def _check_dtype(input: Tensor) -> None:
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._raw.dtype)}")
+
+
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
     if p == 0 or not train or input._raw.size == 0:
         return input
+    _check_dtype(input)
     shape = _noise_shape(input, feature)
     if p == 1:
         return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)

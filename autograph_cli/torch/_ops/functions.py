@@ -258,6 +258,8 @@ def clamp_max(input: Tensor, max: Any) -> Any:
 
 @dispatch()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+    if mask._raw.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.c_name(mask._raw.dtype)}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -283,15 +285,25 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     return lerp_scalar, input, end, weight
 
 
-@composite(out=True)
+@composite(method=False, out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
     if input is None and other is None:
         from .indexing import nonzero
 
         return nonzero(condition, as_tuple=True)
+    if condition._raw.dtype.kind not in "bu":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtypes.cpp_name(condition._raw.dtype)}"
+        )
     a, b = _alike(input, other)
     return where_(condition, a, b)
+
+
+@composite(function=False, name="where")
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+    """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
+    return where(condition, self, other)
 
 
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:

@@ -258,6 +258,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
 @composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    if index._raw.dtype not in (np.int64, np.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
 
 
@@ -266,6 +268,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
+    if index._raw.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtypes.cpp_name(index._raw.dtype)}")
     if input._raw.dtype != source._raw.dtype:
         mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
         raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")

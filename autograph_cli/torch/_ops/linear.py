@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -62,10 +63,14 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 
 def _same_dtype(a: Tensor, b: Tensor) -> None:
     if a._raw.dtype != b._raw.dtype:
-        from .._core.dtypes import c_name
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a._raw.dtype)} != {c_name(b._raw.dtype)}")
 
+
+def check_sum_dtype(input: Tensor, mat: Tensor) -> None:
+    """Raise PyTorch's error for what cannot be added to a product, as its dtype differs."""
+    if input._raw.dtype != mat._raw.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {c_name(a._raw.dtype)} != {c_name(b._raw.dtype)}"
+            f"self and mat2 must have the same dtype, but got {cpp_name(input._raw.dtype)} and {cpp_name(mat._raw.dtype)}"
         )
 
 
@@ -104,7 +109,9 @@ def mv_(input: Tensor, vec: Tensor) -> Tensor:
             f"size mismatch, got input ({input._raw.shape[0]}), mat ({input._raw.shape[0]}x{input._raw.shape[1]}), vec "
             f"({vec._raw.shape[0]})"
         )
-    _same_dtype(input, vec)
+    if input._raw.dtype != vec._raw.dtype:
+        mine, theirs = cpp_name(input._raw.dtype), cpp_name(vec._raw.dtype)
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {theirs}, {mine}, and {theirs}")
     return mv(input, vec)
 
 
@@ -120,8 +127,6 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input._raw.dtype != tensor._raw.dtype:
-        from .._core.dtypes import cpp_name
-
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {cpp_name(input._raw.dtype)} and "
             f"{cpp_name(tensor._raw.dtype)}"
@@ -144,7 +149,8 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: [{c}, {k}]."
         )
-    _same_dtype(input, mat2)
+    if input._raw.dtype != mat2._raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(mat2._raw.dtype)}")
     return bmm(input, mat2)
 
 
@@ -242,6 +248,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
     _fits(mat1, mat2)
+    check_sum_dtype(input, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.general import wrap_number
 from .._core.operation import operation, operations
@@ -234,6 +234,8 @@ def binary_cross_entropy_with_logits(
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if target.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {dtypes.cpp_name(target._raw.dtype)}")
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
@@ -248,6 +250,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         )
     if weight is not None:
         weight = views.expand(weight, input._raw.shape)
+    if target._raw.dtype != input._raw.dtype:
+        kinds = [dtypes.cpp_name(x._raw.dtype) for x in (target, input)]
+        raise RuntimeError(f"Found dtype {kinds[0]} but expected {kinds[1]}")
     return bce(input, target, weight, code)
 
 
@@ -325,6 +330,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
             "the next major release.", UserWarning, stacklevel=2,
         )  # fmt: skip
+    if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     losses = _divergences(input, target, log_target)
     if reduction == "batchmean":
         total = reductions.sum(losses)

@@ -365,7 +365,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if input._raw.dtype != weight._raw.dtype:
         from .._core.dtypes import cpp_name
 
-        names = [cpp_name(t._raw.dtype).lower() for t in (input, weight)]
+        names = [cpp_name(t._raw.dtype) for t in (input, weight)]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
     if weight._raw.size != 1:
         if input.ndim == 0:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from .._core import dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import L
@@ -250,10 +253,16 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
     axes = tuple(range(input.ndim - len(sizes), input.ndim))
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    kind = input._raw.dtype
+    # Halves are computed in single precision.
+    input = operations._to_copy(input, np.dtype(np.float32)) if kind.itemsize == 2 else input
     tiny = finfo(input.dtype).eps if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
     result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))
-    return result if weight is None else result * weight
+    result = result if weight is None else result * weight
+    return result if kind.itemsize != 2 else operations._to_copy(result, kind)  # type: ignore[no-any-return]
 
 
 def _update(running: Any, value: Any, momentum: float) -> None:

@@ -36,15 +36,19 @@ def _only_integers(name: str) -> Any:
     return run
 
 
+def _with_sign(f: Any, a: Any, b: Any) -> Any:
+    return f.xp.copysign(a, b).astype(a.dtype)
+
+
 copysign_tensor = operation(
-    "copysign.Tensor(Tensor self, Tensor other)", lambda f, a, b: f.xp.copysign(*floats(a, b)), promotes=True,
+    "copysign.Tensor(Tensor self, Tensor other)", lambda f, a, b: _with_sign(f, *floats(a, b)), promotes=True,
     node="CopysignBackward0",
     self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
         f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
     other=lambda f, grad: f.zeros_like(grad),
 )  # fmt: skip
 copysign_scalar = operation(
-    "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.xp.copysign(*floats(a), float(other)),
+    "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
     self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
         f.div(result, self), f.eq(self, f.zeros_like(self)), 0),

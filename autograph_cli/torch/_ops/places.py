@@ -68,7 +68,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     if index.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if index._raw.dtype != np.int64:
-        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
     n = source._raw.shape[d] if source.ndim else 1
     if source.ndim == 0 and index._raw.size != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
@@ -310,7 +310,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes = (int(shape),) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    rest, found = indices._raw, []
+    rest, found = indices._raw.astype(np.int64), []
     for i, n in enumerate(sizes):
         below = math.prod(sizes[i + 1 :])
         found.append(make((rest // max(below, 1) % max(n, 1))[()]))

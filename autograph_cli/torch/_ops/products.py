@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
@@ -70,6 +71,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if m != k or input._raw.shape not in ((), (1,), (n,)):
         given = input._raw.shape[0] if input.ndim else 1
         raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
+    kinds = [cpp_name(x._raw.dtype) for x in (input, mat, vec)]
+    if len(set(kinds)) > 1:
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}")
     return addmv_op(input, mat, vec, beta=beta, alpha=alpha)
 
 
@@ -87,6 +91,10 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
+    if input._raw.dtype != batch1._raw.dtype:
+        kinds = [c_name(x._raw.dtype) for x in (input, batch1, batch2)]
+        raise RuntimeError(f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}")
+    check_scalar_type(batch1, batch2)
     return baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -95,7 +103,14 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
+    linear.check_sum_dtype(input, batch2)
     return addbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def check_scalar_type(a: Tensor, b: Tensor) -> None:
+    """Raise PyTorch's error for a second tensor of another dtype."""
+    if a._raw.dtype != b._raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(a._raw.dtype)} but found {cpp_name(b._raw.dtype)}")
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
@@ -134,6 +149,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last dimensions."""
+    _same_kind(input, other)
     if input.ndim == 0 or other.ndim == 0:
         return arithmetic.mul(input, other)
     if input._raw.shape[-1] != other._raw.shape[-1]:
@@ -169,18 +185,29 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and {other._raw.shape[d]}"
         )
+    check_scalar_type(input, other)
     return cross_op(input, other, dim=d)
 
 
 @autocasts("linalg_vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
+    if x._raw.dtype != y._raw.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and y of type "
+            f"{cpp_name(y._raw.dtype)} instead"
+        )
     if x.ndim == y.ndim == 1:
         return vdot_op(x, y)
     return sum_dim(arithmetic.mul(x.conj(), y), (dims.wrap(dim, max(x.ndim, y.ndim)),))
 
 
 # ---------------------------------------------------------------- of many
+
+
+def _same_kind(a: Tensor, b: Tensor) -> None:
+    if a._raw.dtype != b._raw.dtype:
+        raise RuntimeError("both inputs should have same dtype")
 
 
 @composite(method=False, out=True)
@@ -192,13 +219,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
+    _same_kind(a, b)
     left, right = _contracted(a, b, dims)
     for i, j in zip(left, right, strict=True):
         n, m = a._raw.shape[i], b._raw.shape[j]
         if m == 1:
-            a = sum_dim(a, (i,), True)
+            a = sum_dim(a, (i,), True, dtype=a._raw.dtype)
         elif n == 1:
-            b = sum_dim(b, (j,), True)
+            b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
         elif n != m:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
@@ -305,11 +333,9 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
         if t.ndim != 2:
             raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {t.ndim}D")
         if t._raw.dtype != first._raw.dtype:
-            from .._core.dtypes import cpp_name
-
             raise RuntimeError(
-                f"{name}(): all tensors must have be the same dtype but tensor 0 is {cpp_name(first._raw.dtype)} and tensor {i} "
-                f"{cpp_name(t._raw.dtype)}"
+                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and tensor {i} "
+                f"{c_name(t._raw.dtype)}"
             )
         if i and tensors[i - 1]._raw.shape[1] != t._raw.shape[0]:
             raise RuntimeError(

@@ -195,6 +195,8 @@ operations.affine_base = affine_base
 
 
 def _check_grid(input: Tensor, grid: Tensor) -> None:
+    if input._raw.dtype != grid._raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(grid._raw.dtype)}")
     if input._raw.shape[0] != grid._raw.shape[0]:
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "

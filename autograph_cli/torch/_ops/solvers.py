@@ -13,7 +13,7 @@ from .._core.tensor import Tensor, Wrapped, make
 from .._kernels.meta import readable
 from . import functions as unary
 from . import views
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, mT, result_type, row
+from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, result_type, row
 from .reductions import product_of_others
 
 solve_ex_op = operation(
@@ -437,7 +437,9 @@ def matrix_exp(A: Tensor) -> Tensor:
 @composite(out=True)
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """The n-th power of each matrix; of its inverse if n is negative."""
-    check_matrix("linalg.matrix_power", A, narrow=True)
+    check_square("linalg.matrix_power", A)
+    if n < 0:
+        check_floating("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
         from .._core.general import kernels

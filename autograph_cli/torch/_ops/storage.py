@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.device import CPU
 from .._core.levels import refuse_captured
 from .._core.memory import address, dense_strides, offset_in, owner, resized, window
 from .._core.node import edge_of, like_of
@@ -38,7 +40,102 @@ class UntypedStorage:
     size = __len__ = nbytes
 
 
-UntypedStorage.__module__ = "torch"
+UntypedStorage.__module__ = "torch.storage"
+
+
+class TypedStorage:
+    """The memory under a tensor as one row of elements of its dtype, whatever its shape.
+
+    Reading gives Python numbers, writing changes the tensor.
+    """
+
+    def __init__(self, root: Any, dtype: dtypes.dtype) -> None:
+        self._root = root
+        self._row = root.ravel(order="K").view(dtype.numpy)
+        self.dtype = dtype
+
+    device = CPU
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    size = __len__
+
+    def _place(self, index: Any) -> int:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a <class 'torch.storage.TypedStorage'> with {type(index)}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        return index
+
+    def __getitem__(self, index: int) -> Any:
+        return self._row[self._place(index)].item()
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._row[self._place(index)] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """All elements as Python numbers."""
+        return self._row.tolist()  # type: ignore[no-any-return]
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Every element becomes `value`."""
+        self._row[...] = value
+        return self
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return int(self._row.itemsize)
+
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return int(self._row.nbytes)
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return address(self._root)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._root)
+
+    def __repr__(self) -> str:
+        rows = "".join(f" {x}\n" for x in self.tolist())
+        return f"{rows}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+
+
+TypedStorage.__module__ = "torch.storage"
+
+
+@composite(function=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory of this tensor and all its views as one row of elements."""
+    if self.is_meta:
+        raise NotImplementedError("Tensor.storage of a tensor on the device meta, which has no memory, is not available")
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
+        "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+        "tensor.untyped_storage() instead of tensor.storage()", UserWarning, stacklevel=2,
+    )  # fmt: skip
+    return TypedStorage(owner(materialize(self)), self.dtype)
+
+
+@composite(method=False)
+def is_storage(obj: Any) -> bool:
+    """Whether this is the memory under a tensor."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+@composite(function=False)
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions from the one whose elements lie farthest apart to the one where they lie side by side."""
+    strides = strides_of(self._raw)
+    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
 
 @composite(function=False)

@@ -19,4 +19,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "attention":
+        return _missing.load(f"{__name__}.attention")
     raise _missing.error(__name__, name, globals())

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from .. import _missing
 from ._swapping import swap_tensors
 
 __all__ = ["swap_tensors"]
-_PARTS = ("checkpoint", "data", "hooks", "tensorboard")
+_PARTS = ("checkpoint", "data", "dlpack", "hooks", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
-        return importlib.import_module(f".{name}", __name__)
+        return _missing.load(f"{__name__}.{name}")
     raise _missing.error(__name__, name, globals())

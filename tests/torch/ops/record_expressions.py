@@ -83,6 +83,11 @@ torch.nn.functional.softmax(x,1); x.softmax(0); x.log_softmax(0); s.softmax(0); 
 F.mse_loss(x,x*w,reduction='none'); F.relu(x); F.leaky_relu(x); F.leaky_relu(x,0.2); F.softplus(x); F.softplus(x,2,3); F.logsigmoid(x); F.sigmoid(x); F.tanh(x); F.binary_cross_entropy_with_logits(x,m.double())
 F.binary_cross_entropy_with_logits(x,m.double(),pos_weight=w.detach()); F.binary_cross_entropy_with_logits(x,m.double(),w.detach(),reduction='sum'); F.gelu(x); F.elu(x); F.silu(x); F.cross_entropy(x,torch.tensor([0,2])); F.nll_loss(x,torch.tensor([0,2]))
 F.smooth_l1_loss(x,w.expand(2,3)); F.huber_loss(x,w.expand(2,3)); F.l1_loss(x,w.expand(2,3)); F.hardtanh(x); F.normalize(x); F.cosine_similarity(x,w[None]); F.pad(x,(1,1)); F.one_hot(j); F.layer_norm(x,(3,)); F.dropout(x,0.)
+x.where(x>1,w); x.where(x>1,0); x.where(condition=x>1,other=2.); torch.special.ndtr(i); torch.trapezoid(i); torch.trapezoid(i,dx=0.5)
+torch.cumulative_trapezoid(i); i.sign(); m.sign(); m.sgn(); u.add(u,alpha=-1); u.sub(u,alpha=-2); torch.logit(k/4,0.1); torch.copysign(k,-1.0)
+torch.linalg.matrix_power(j[:,:2],3); torch.gradient(i)[0]; F.rms_norm(h*.001,(3,)); F.rms_norm(k,(3,)); F.poisson_nll_loss(i,i,log_input=False)
+F.pairwise_distance(i[None],j[:1]); F.margin_ranking_loss(i,i.flip(0),i); torch.unravel_index(u,(2,2))[0]; F.cross_entropy(k[None],k[None]/4)
+torch.tensordot(j[:1].int(),j.int(),([0],[0])); i.int()[None,:2].addbmm(j[None,:1,:2].int(),j[None,:,:2].int()); F.cross_entropy(x,j[:,0],label_smoothing=0.1)
 """
 
 # Scripts whose last statement is the expression; the others change things in place.

@@ -50,10 +50,45 @@ x.type("a"); x.float(1); x.requires_grad_("a"); x.new_zeros("a"); x.new_full((2,
 torch.device("foo"); torch.device("cuda:x"); torch.device(1.5); torch.device(); torch.zeros(2, device="cuda")
 """.strip()
 
+DTYPES = """
+torch.softmax(n,0); torch.softmax(n,1); torch.softmax(torch.tensor(1),0); torch.log_softmax(c,0); torch.log_softmax(n,1)
+F.softmax(n,dim=1); torch.addmm(d[0,:2],x,x.t()); torch.addmm(n[0,:2],x,x.t()); torch.mm(x,d.t()); torch.matmul(n,x.t())
+torch.bmm(x[None],d.t()[None]); torch.addmv(d[:,0],x,x[0]); torch.mv(x,d[0]); torch.dot(x[0],d[0]); F.linear(d,x); F.linear(x,x,d[0,:2])
+F.linear(n,x); F.linear(x[None],x,d[0,:2]); torch.baddbmm(d[None,:,:2],x[None],x.t()[None]); torch.addbmm(d[:,:2],x[None],x.t()[None])
+torch.baddbmm(x[None,:,:2],x[None],d.t()[None]); torch.addbmm(x[:,:2],x[None],d.t()[None]); x@d.t(); x@n.t(); x@z.t(); torch.sort(z)
+torch.argsort(z); torch.topk(z,1); torch.maximum(z,x); torch.minimum(z,x); torch.fmax(z,x); torch.clamp(z,0); torch.clamp_min(z,0)
+torch.max(z); torch.max(z,1); torch.argmax(z); torch.lt(z,x); torch.floor(z); torch.argmax(c); torch.cummax(z,0); torch.neg(c)
+torch.abs(c); torch.sign(z); torch.ceil(c); torch.round(c); torch.round(n,decimals=1); torch.dot(c[0],c[0]); torch.cummin(z,0)
+torch.kthvalue(z,1); torch.mode(z); torch.unique(z); torch.bincount(x[0]); torch.ceil(z); torch.trunc(z); torch.fmod(z,x)
+torch.remainder(z,x); torch.sub(x,c); x-c; c-c; ~x; x&x; n<<x; torch.bitwise_and(x,x); torch.logical_and(x,"a"); torch.gcd(x,x)
+torch.atan2(z,x); torch.hypot(z,x); F.gelu(n); F.elu(n); F.leaky_relu(n); F.silu(n); F.softplus(n); F.mse_loss(n,n); F.l1_loss(n,n)
+F.layer_norm(n,(3,)); F.dropout(n); F.logsigmoid(n); F.cross_entropy(x,torch.tensor([1.,0.]))
+F.cross_entropy(x,torch.tensor([1,0],dtype=torch.int32)); F.cross_entropy(n,i); F.binary_cross_entropy(x,n)
+F.binary_cross_entropy_with_logits(x,n); F.binary_cross_entropy(x/9,x[0]); F.embedding(x,x); F.one_hot(x)
+F.conv2d(x[None].long(),x[None,None]); F.batch_norm(n,None,None,training=True); F.nll_loss(n,i); F.nll_loss(x,i.int())
+F.nll_loss(x,x[:,0]); F.mish(n); F.selu(n); F.celu(n); F.hardswish(n); F.hardsigmoid(n); F.softshrink(n); F.hardshrink(n); F.glu(n[:,:2])
+F.prelu(x,d[0,:1]); F.group_norm(n[None],1); F.rms_norm(n,(3,)); F.rrelu(n); F.kl_div(n,n); F.smooth_l1_loss(n,n); F.huber_loss(n,n)
+F.normalize(n); F.cosine_similarity(n,n); torch.std(n); torch.linalg.norm(n); n.norm(); torch.var(c); torch.linalg.inv(n[:,:2])
+torch.cdist(n,n); torch.multinomial(n,1); torch.bernoulli(n); torch.normal(n,x); torch.lerp(x,d,0.5); torch.cdist(x,d)
+torch.quantile(n,0.5); torch.nanmean(n); torch.mean(c); torch.mean(n); torch.median(c); torch.cross(x,d); torch.index_select(x,0,x[0])
+torch.index_select(x,0,i.to(torch.uint8)); torch.gather(x,0,x); torch.take(x,x); x[x]; x.index_add(0,x[0,:2],x); x.index_fill(0,x[0],1)
+x.index_copy(0,x[0,:2],x); x.masked_fill(x,1); x.masked_fill(n,1); torch.masked_select(x,n); torch.where(x,x,x); x.index_copy(0,i,d)
+x.index_add(0,i,d); x.put_(x,x); x.scatter(0,x,x); x.scatter(0,n.clamp(0,1),d)
+F.grid_sample(x[None,None],d[None,:,:2,None].expand(1,2,2,2)); torch.tensordot(x,d,2); torch.einsum("ij,ij",x,d); torch.add(n,n,alpha=1.5)
+torch.add(c,c,alpha=1.5); n.add_(1.5); n.mul_(x); n.div_(2); c.add_(1); n.sqrt_(); torch.arange(0,1,0.5,dtype=torch.long)
+torch.rand(2,dtype=torch.long); torch.randn(2,dtype=torch.long); n.requires_grad_(); torch.zeros(2,dtype=torch.long,requires_grad=True)
+n.backward(); x.backward(); x.sum().backward(); n.uniform_(); n.normal_(); n.exponential_(); torch.fft.rfft(z); torch.fft.fft(x.half())
+torch.view_as_real(x); torch.view_as_complex(x); torch.view_as_complex(n[:,:2]); torch.complex(n,n); torch.complex(x,d); torch.polar(n,n)
+torch.imag(x); torch.frac(n); torch.trace(c); torch.linalg.matrix_norm(n); torch.linalg.det(n[:,:2]); torch.linalg.solve(x[:,:2],d)
+torch.linalg.cross(x,d); torch.linalg.vecdot(x,d); torch.inner(x,d); torch.vdot(x[0],d[0]); torch.chain_matmul(x,d.t())
+torch.linalg.multi_dot([x,d.t()]); torch.cov(c).dtype
+""".strip()
+"""Calls with tensors of dtypes that the function does not take, or that do not go together."""
+
 
 def calls():
     """Every call."""
-    return [call.strip() for line in CALLS.splitlines() for call in line.split("; ")]
+    return [call.strip() for line in [*CALLS.splitlines(), *DTYPES.splitlines()] for call in line.split("; ")]
 
 
 def scope(torch):
@@ -62,7 +97,8 @@ def scope(torch):
 
     x = torch.arange(6.0).reshape(2, 3)
     return {
-        "torch": torch, "x": x, "y": x + 1, "v": torch.arange(3.0), "c": x > 2, "i": torch.tensor([0, 1]), "A": np.ones((2, 3)),
+        "torch": torch, "F": torch.nn.functional, "x": x, "y": x + 1, "v": torch.arange(3.0), "c": x > 2, "n": x.long(),
+        "d": x.double(), "z": torch.complex(x, x), "i": torch.tensor([0, 1]), "A": np.ones((2, 3)),
     }  # fmt: skip
 
 
@@ -74,7 +110,9 @@ def first_sentence(text):
 def observe(torch, call):
     """The type and the first line of the error of a call."""
     try:
-        eval(call, scope(torch))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            eval(call, scope(torch))
     except Exception as error:
         return f"{re.sub('^_', '', type(error).__name__)}: {first_sentence(str(error))}"
     return "nothing raised"
@@ -83,7 +121,6 @@ def observe(torch, call):
 def main():
     import torch
 
-    warnings.simplefilter("ignore")
     found = {call: observe(torch, call) for call in calls()}
     taken = [call for call, said in found.items() if said == "nothing raised"]
     if taken:

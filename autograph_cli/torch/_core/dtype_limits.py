@@ -1,0 +1,74 @@
+"""Dtypes that PyTorch does not compute some operations in, and what it says of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+
+_KERNELS = {
+    "biuc": {
+        "gelu": "GeluKernelImpl", "elu": "elu_cpu", "elu_": "elu_cpu", "celu": "elu_cpu", "celu_": "elu_cpu",
+        "leaky_relu": "leaky_relu_cpu", "leaky_relu_": "leaky_relu_cpu", "mish": "mish_cpu", "softplus": "softplus_cpu",
+        "mse_loss": "mse_cpu", "smooth_l1_loss": "smooth_l1_cpu", "huber_loss": "huber_cpu", "native_layer_norm": "LayerNormKernelImpl",
+        "native_group_norm": "GroupNormKernelImpl", "native_batch_norm": "batch_norm", "log_sigmoid_forward": "log_sigmoid_cpu",
+        "hardswish": "hardswish_cpu", "hardsigmoid": "hardsigmoid_cpu", "softshrink": "softshrink_check", "hardshrink": "hardshrink_cpu",
+        "glu": "glu_cpu", "nll_loss_forward": "nll_loss_out_frame", "frac": "frac_cpu", "round_decimals": "round_cpu",
+        "rrelu_with_noise": "leaky_relu_cpu", "rrelu_with_noise_": "leaky_relu_cpu", "softmax": "softmax", "log_softmax": "log_softmax",
+    },
+    "biu": {"silu": "silu_cpu", "logcumsumexp": "logcumsumexp_out_cpu"},
+    "bc": {"ceil": "ceil_vml_cpu", "floor": "floor_vml_cpu", "trunc": "trunc_vml_cpu", "kthvalue": "kthvalue_cpu", "median": "median_cpu"},
+    "b": {"abs": "abs_cpu", "dot": "dot", "trace": "trace"},
+    "c": {
+        "max": "max_all", "min": "min_all", "cummax": "cummax_cpu", "cummin": "cummin_cpu", "mode": "mode_cpu", "_unique2": "unique",
+        "unique_consecutive": "unique", "unique_dim": "unique",
+    },
+}  # fmt: skip
+"""Kinds of dtypes (as NumPy calls them) -> operation -> the name of the kernel that lacks them."""
+_CLAMPED = dict.fromkeys(
+    ("clamp", "clamp_min", "clamp_max", "hardtanh"), (NotImplementedError, "clamp is not supported for complex types")
+)
+_COMPLEX: dict[str, tuple[type[Exception], str]] = {
+    **_CLAMPED,
+    "sort": (RuntimeError, " Sort does not support complex dtypes on CPU"),
+    "sort_stable": (RuntimeError, " Sort does not support complex dtypes on CPU"),
+    "topk": (RuntimeError, " topk does not support complex dtypes on CPU"),
+    "max_dim": (RuntimeError, "max(): does not support complex input"),
+    "min_dim": (RuntimeError, "min(): does not support complex input"),
+    "sign": (NotImplementedError, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+    **{
+        name: (RuntimeError, f"{name} not implemented for complex tensors.") for name in ("maximum", "minimum", "fmax", "fmin")
+    },
+    **{
+        name: (NotImplementedError, f"{name} is not supported for complex inputs") for name in ("floor", "ceil", "trunc")
+    },
+}  # fmt: skip
+"""What is said of complex numbers by operations that say more than that a kernel lacks them."""
+_REFUSED = {name: (kinds, kernel) for kinds, kernels in _KERNELS.items() for name, kernel in kernels.items()}
+
+
+def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an operation, which refuses dtypes in PyTorch's words if it computes in more than PyTorch does."""
+    refused, missing = _REFUSED.get(identifier, ("", ""))
+    said = _COMPLEX.get(identifier)
+    kinds = refused + "c" * (said is not None)
+    if not kinds:
+        return kernel
+
+    @functools.wraps(kernel)
+    def run(first: Any, *rest: Any) -> Any:
+        if first.dtype.kind in kinds:
+            raise _refusal(missing, said, first, rest)
+        return kernel(first, *rest)
+
+    return run
+
+
+def _refusal(missing: str, said: tuple[type[Exception], str] | None, raw: Any, rest: tuple[Any, ...]) -> Exception:
+    if said is not None and raw.dtype.kind == "c":
+        return said[0](said[1])
+    if missing in ("softmax", "log_softmax"):
+        missing += "_lastdim_kernel_impl" if rest[0] in (raw.ndim - 1, -1) or not raw.ndim else "_kernel_impl"
+    return NotImplementedError(f"\"{missing}\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")

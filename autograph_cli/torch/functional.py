@@ -1,0 +1,18 @@
+"""`torch.functional`: functions of the top of the namespace that PyTorch writes in Python, under another name."""
+
+from __future__ import annotations
+
+from ._core.guards import guard as _guard
+from ._core.registry import functions as _functions
+
+__all__ = [
+    name
+    for name in (
+        "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist",
+        "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot",
+        "unique", "unique_consecutive", "unravel_index",
+    )
+    if name in _functions
+]  # fmt: skip
+_public = {name: _functions[name] for name in __all__}
+globals().update(_public | _guard("torch", _public))
