@@ -175,7 +175,7 @@ def test_switches_may_be_set_for_a_block():
     with torch.backends.cudnn.flags(enabled=False, benchmark=True):
         assert (torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark) == (False, True)
     assert (torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark) == (True, False)
-    with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    with pytest.warns(FutureWarning, match="sdpa_kernel"), torch.backends.cuda.sdp_kernel(enable_flash=False):
         assert not torch.backends.cuda.flash_sdp_enabled()
     assert torch.backends.cuda.flash_sdp_enabled()
 
@@ -262,6 +262,13 @@ def test_steps_out_of_order_say_so():
         scaler.scale(3)
 
 
+@pytest.mark.parametrize("call", ["torch.distributed.init_process_group()", "torch.nn.parallel.DistributedDataParallel(None)",
+                                  "torch.hub.load_state_dict_from_url('x')"])  # fmt: skip
+def test_what_needs_more_than_one_process_or_a_network_says_so_when_it_is_called(call):
+    with pytest.raises(RuntimeError, match="in autograph's engine"):
+        eval(call)
+
+
 def test_versions_compare_by_their_numbers():
     Version = torch.torch_version.TorchVersion
     assert sorted(map(Version, ("2.13.0+cpu", "2.2.1", "2.13.0", "2.13.0rc1", "1.9"))) == ["1.9", "2.2.1", "2.13.0rc1", "2.13.0", "2.13.0+cpu"]
@@ -273,6 +280,8 @@ def test_versions_compare_by_their_numbers():
 def test_scripts_may_import_names_for_gpus(autograph, tmp_path):
     (tmp_path / "s.py").write_text(
         "import torch, torch.backends.cudnn as cudnn, torch.multiprocessing as mp, torch.distributed as dist\n"
+        "from torch.nn.parallel import DistributedDataParallel as DDP\nimport torch.utils.model_zoo\n"
+        "from torch.distributed import init_process_group, destroy_process_group\n"
         "from torch.cuda.amp import GradScaler, autocast\nfrom torch.amp import autocast as autocast2\nfrom torch.types import Device, Number\n"
         "cudnn.benchmark = True\nmp.set_sharing_strategy('file_system')\nprint(mp.cpu_count() > 0, dist.is_available() and dist.is_initialized())\n"
     )

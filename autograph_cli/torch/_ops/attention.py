@@ -22,6 +22,8 @@ safe_softmax = operation(
     "_safe_softmax(Tensor self, int dim)", node="SafeSoftmaxBackward0",
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )  # fmt: skip
+KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+"""Which kernels `scaled_dot_product_attention` may take; on the CPU there are the first and the third."""
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 flash_attention = operation(
     f"{_FLASH}(Tensor query, Tensor key, Tensor value, bool is_causal, Tensor? attn_mask, float? scale) -> "
@@ -66,6 +68,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 # ---------------------------------------------------------------- attention
+
+
+_NO_KERNEL = "No available kernel.  Aborting execution."
+_NO_BACKEND = (
+    "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and the "
+    "fused kernels."
+)
 
 
 def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
@@ -122,7 +131,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
 
-    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal`, or dtypes that differ.
+    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal`, dtypes that differ, or where `KERNELS`
+    leave none to take.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -139,8 +149,10 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if enable_gqa:
         heads = query._raw.shape[-3]
         key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))  # type: ignore[attr-defined]
-    if _fits_flash(query, key, value, attn_mask, dropout_p):
+    if KERNELS["flash"] and _fits_flash(query, key, value, attn_mask, dropout_p):
         mask = None if attn_mask is None else _as_numbers(attn_mask, query)
         found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
         return found
+    if not KERNELS["math"]:
+        raise RuntimeError(_NO_KERNEL if KERNELS["flash"] else _NO_BACKEND)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]

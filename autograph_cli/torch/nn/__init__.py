@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from . import common_types, functional, grad, init, modules, parallel, parameter, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import LAYERS
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -13,7 +13,7 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 globals().update(LAYERS)
 utils._fill()
 __all__ = [
-    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "common_types",
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "attention", "common_types",
     "functional", "grad", "init", "modules", "parallel", "parameter", "utils", *sorted(LAYERS),
 ]  # fmt: skip
 

@@ -1,17 +1,19 @@
-"""`torch.nn.attention`: which kernels attention may use; the engine has one, so it computes the same with each."""
+"""`torch.nn.attention`: by which kernel `scaled_dot_product_attention` computes, and so which nodes it has."""
 
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
-from ..backends import cuda
+from .._ops.attention import KERNELS
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
 
 
-class SDPBackend(enum.IntEnum):
-    """The kernels that PyTorch has for `scaled_dot_product_attention`."""
+class SDPBackend(Enum):
+    """Kernels of attention. The engine has two, as PyTorch has on the CPU: the fused one and composed operations (`MATH`)."""
 
     ERROR = -1
     MATH = 0
@@ -20,21 +22,35 @@ class SDPBackend(enum.IntEnum):
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
 
-    __repr__ = __str__ = lambda self: f"SDPBackend.{self.name}"
+    def __int__(self) -> int:
+        return self.value
+
+
+_NAMES = {
+    "cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION, "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}  # fmt: skip
 
 
 @contextlib.contextmanager
-def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[Any]:
-    """Within the block, these kernels are asked for; AssertionError for what names none."""
-    wanted = [backends] if isinstance(backends, SDPBackend) else backends
-    if not isinstance(wanted, (list, tuple)) or not all(isinstance(b, SDPBackend) for b in wanted):
-        raise AssertionError(f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}")
-    asked = {
-        "enable_flash": SDPBackend.FLASH_ATTENTION in wanted, "enable_math": SDPBackend.MATH in wanted,
-        "enable_mem_efficient": SDPBackend.EFFICIENT_ATTENTION in wanted, "enable_cudnn": SDPBackend.CUDNN_ATTENTION in wanted,
-    }  # fmt: skip
-    with cuda.sdp_kernel(**asked):
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[str, Any]]:
+    """Within the block, attention takes one of these kernels: a `SDPBackend` or a list of them.
+
+    AssertionError for anything else. Where none of them can be taken, the call of attention raises a RuntimeError.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.ones(1, 1, 2, 4, requires_grad=True)
+    >>> with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+    ...     torch.nn.functional.scaled_dot_product_attention(x, x, x).grad_fn.name()
+    'UnsafeViewBackward0'
+    """
+    if not isinstance(backends, (list, SDPBackend)):
+        kind = type(backends).__name__
+        raise AssertionError(f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {kind}")
+    wanted = set(backends) if isinstance(backends, list) else {backends}
+    before = dict(KERNELS)
+    KERNELS.update({name: backend in wanted for name, backend in _NAMES.items()})
+    try:
         yield {}
-
-
-__all__ = ["SDPBackend", "sdpa_kernel"]
+    finally:
+        KERNELS.update(before)

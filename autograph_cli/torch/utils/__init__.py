@@ -8,7 +8,7 @@ from .. import _missing
 from ._swapping import swap_tensors
 
 __all__ = ["swap_tensors"]
-_PARTS = ("checkpoint", "data", "dlpack", "hooks", "tensorboard")
+_PARTS = ("checkpoint", "data", "dlpack", "hooks", "model_zoo", "tensorboard")
 
 
 def __getattr__(name: str) -> Any:

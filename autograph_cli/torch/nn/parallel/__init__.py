@@ -7,7 +7,7 @@ from typing import Any
 from ... import _missing
 from ..modules.module import Module
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 class DataParallel(Module):
@@ -24,6 +24,13 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """RuntimeError when it is made: several processes do not train one model here."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError("DistributedDataParallel is not available in autograph's engine: train the module in one process")
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,10 @@ __all__ = [
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
 
-_LRScheduler = LRScheduler
+
+class _LRScheduler(LRScheduler):
+    """The older name, for subclasses; those of this module are none of it, as in PyTorch."""
+
+
 for _name in __all__:
     globals()[_name].__module__ = __name__  # PyTorch has them in one module, and files name them by it
