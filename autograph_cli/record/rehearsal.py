@@ -109,6 +109,8 @@ class Rehearsal:
         """The finished steps that have no rows, as far as they matter."""
         self.depth = 0
         """How many steps must be known for the sake of the last one."""
+        self.reach = 0
+        """How many steps back any step hangs on."""
         self.total, self.stop = 0, 0
         """The steps of the recording until now, and the number at which to tell of it."""
         self.met: dict[int, Given] = {}
@@ -142,13 +144,22 @@ class Rehearsal:
             given.base = weakref.ref(x._base)
         return True
 
-    def is_known(self, x: Any, like: Any) -> bool:
-        """Whether this is a tensor without gradient that was met in an earlier step, and not yet in this one."""
-        if not _is_free(x) or like_of(x._raw) != like or self._was_given(x):
+    def is_known(self, x: Any, like: Any, last: list[Any]) -> bool:
+        """Whether this is a tensor without gradient that was met in an earlier step, and not yet in this one.
+
+        `last` is what was found in the step before: most often it is the same again.
+        """
+        held = self.tape.held.get(id(x))
+        if held is not None and last and held is last[0] and held[0]() is x and x._edge is None:
+            known = last[1]
+        else:
+            known = self._known(x) if _is_free(x) else None
+        if known is None or like_of(x._raw) != like:
             return False
-        known = self._known(x)
-        if known is None:
-            return False
+        for given in self.slots:
+            if given.ref() is x:
+                return False
+        last[:] = held, known
         self.slots.append(known)
         return True
 
@@ -246,6 +257,9 @@ class Rehearsal:
             if first is not None:
                 before.next = first.created
         self.events += len(events)
+        last = events[-1]
+        if isinstance(last, Ended) and last.step is not None:
+            self.reach = max(self.reach, last.step.reach)
 
     def partial(self) -> Run:
         """What was seen of the step that is going on."""
@@ -255,11 +269,8 @@ class Rehearsal:
         """A step begins, after so many."""
         self.total = total
         self.stop = total + 1
-        self._go_on()
-
-    def _go_on(self) -> None:
-        self.at = root = self.root
-        self.observer.created = root.next
+        self.at = self.root
+        self.observer.created = self.root.next
 
     def _finished(self, step: Step) -> None:
         """A step went as a known one to its end."""
@@ -269,9 +280,12 @@ class Rehearsal:
         self.depth = self.depth + step.reach if step.reach else 0
         if step.new:
             self._meet(run)
-        self.turn()
+        if self.reach:
+            self._remember(self.numbers)
+        self._clear()
         self.total += 1
-        self._go_on()
+        self.at = root = self.root
+        self.observer.created = root.next
         if self.total >= self.stop or step.times & (step.times - 1) == 0 or self.depth >= RECENT:
             self.observer.repeated(step)
 
@@ -293,11 +307,13 @@ class Rehearsal:
         rows = self.tape.rows
         return [run.slots[place].ref if where == SLOT else rows[place].ref for where, place, _ in collected.parameters]
 
-    def turn(self) -> None:
-        """Begin to see a new step."""
+    def _remember(self, numbers: list[int]) -> None:
+        """Keep the numbers of a step that is over for those after it."""
         older, old = self.before
         old[:] = older
-        older[:] = self.numbers
+        older[:] = numbers
+
+    def _clear(self) -> None:
         self.numbers.clear()
         self.seen.clear()
         self.slots.clear()
@@ -313,14 +329,17 @@ class Rehearsal:
 
     def written(self) -> None:
         """All that was seen has rows now."""
+        if not self.reach:
+            for run in self.runs[-2:]:
+                self._remember(run.numbers)
         self.runs, self.met, self.depth = [], {}, 0
 
     def passed(self, numbers: list[int]) -> None:
         """A step that was written down is over; these are its nodes, if they are known."""
-        self.numbers[:] = numbers
-        self.turn()
+        self._remember(numbers)
+        self._clear()
         if self.events > MOST_EVENTS:
-            self.events, self.root = 0, Event(None, self.observer.surprised)
+            self.events, self.reach, self.root = 0, 0, Event(None, self.observer.surprised)
 
 
 def _is_free(x: Any) -> bool:
