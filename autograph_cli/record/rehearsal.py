@@ -20,10 +20,10 @@ from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor
 
-RECENT = 4
+RECENT = 3
 """So many finished steps are remembered, whatever has become of their nodes."""
 OFTEN = 16
-"""After so many steps those of which nothing is left are forgotten."""
+"""After so many steps it is seen whether there are still too many others."""
 LINGERING = 32
 """So many others may have nodes that live on."""
 MOST_EVENTS = 50_000
@@ -106,7 +106,9 @@ class Rehearsal:
         self.before: list[list[int]] = [[], []]
         """The sequence numbers of the nodes of the step before, and of the one before that."""
         self.runs: list[Run] = []
-        """The finished steps that have no rows, as far as they matter."""
+        """The last finished steps that have no rows."""
+        self.lingering: list[Run] = []
+        """Those before them of which nodes live on."""
         self.depth = 0
         """How many steps must be known for the sake of the last one."""
         self.reach = 0
@@ -275,7 +277,14 @@ class Rehearsal:
     def _finished(self, step: Step) -> None:
         """A step went as a known one to its end."""
         run = Run(step, self.numbers[:], self.seen[:], self.slots[:], self.calls[:], self._seen_before(step.reach) if step.reach else [])
-        self.runs.append(run)
+        runs = self.runs
+        runs.append(run)
+        if len(runs) > RECENT:
+            old = runs.pop(0)
+            for ref in old.seen:
+                if ref() is not None:
+                    self.lingering.append(old)
+                    break
         step.times += 1
         self.depth = self.depth + step.reach if step.reach else 0
         if step.new:
@@ -321,18 +330,18 @@ class Rehearsal:
 
     def tidy(self) -> bool:
         """Forget finished steps of which nothing is left, but the last ones; whether there is room for more."""
-        self.runs = [run for run in self.runs[:-RECENT] if run.lives()] + self.runs[-RECENT:]
+        self.lingering = [run for run in self.lingering if run.lives()]
         if len(self.met) > self.limit:
             self.met = {key: given for key, given in self.met.items() if given.ref() is not None}
             self.limit = max(MANY, 2 * len(self.met))
-        return len(self.runs) <= RECENT + LINGERING and self.depth < RECENT
+        return len(self.lingering) <= LINGERING and self.depth < RECENT
 
     def written(self) -> None:
         """All that was seen has rows now."""
         if not self.reach:
             for run in self.runs[-2:]:
                 self._remember(run.numbers)
-        self.runs, self.met, self.depth = [], {}, 0
+        self.runs, self.lingering, self.met, self.depth = [], [], {}, 0
 
     def passed(self, numbers: list[int]) -> None:
         """A step that was written down is over; these are its nodes, if they are known."""
