@@ -274,7 +274,7 @@ class _NodeCode(_Code):
         self.met += 1
         template = self._given(slot)
         if template is None:
-            return f"is_known({text}, {self.constant(like_of(x._raw))})"
+            return f"is_known({text}, {self.constant(like_of(x._raw))}, {self.constant([])})"
         return f"is_new({text}, {self.constant(template)}, {x._base is not None})"
 
     def _module(self) -> None:

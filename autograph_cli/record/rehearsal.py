@@ -20,10 +20,10 @@ from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor
 
-RECENT = 4
+RECENT = 3
 """So many finished steps are remembered, whatever has become of their nodes."""
 OFTEN = 16
-"""After so many steps those of which nothing is left are forgotten."""
+"""After so many steps it is seen whether there are still too many others."""
 LINGERING = 32
 """So many others may have nodes that live on."""
 MOST_EVENTS = 50_000
@@ -106,9 +106,13 @@ class Rehearsal:
         self.before: list[list[int]] = [[], []]
         """The sequence numbers of the nodes of the step before, and of the one before that."""
         self.runs: list[Run] = []
-        """The finished steps that have no rows, as far as they matter."""
+        """The last finished steps that have no rows."""
+        self.lingering: list[Run] = []
+        """Those before them of which nodes live on."""
         self.depth = 0
         """How many steps must be known for the sake of the last one."""
+        self.reach = 0
+        """How many steps back any step hangs on."""
         self.total, self.stop = 0, 0
         """The steps of the recording until now, and the number at which to tell of it."""
         self.met: dict[int, Given] = {}
@@ -142,13 +146,22 @@ class Rehearsal:
             given.base = weakref.ref(x._base)
         return True
 
-    def is_known(self, x: Any, like: Any) -> bool:
-        """Whether this is a tensor without gradient that was met in an earlier step, and not yet in this one."""
-        if not _is_free(x) or like_of(x._raw) != like or self._was_given(x):
+    def is_known(self, x: Any, like: Any, last: list[Any]) -> bool:
+        """Whether this is a tensor without gradient that was met in an earlier step, and not yet in this one.
+
+        `last` is what was found in the step before: most often it is the same again.
+        """
+        held = self.tape.held.get(id(x))
+        if held is not None and last and held is last[0] and held[0]() is x and x._edge is None:
+            known = last[1]
+        else:
+            known = self._known(x) if _is_free(x) else None
+        if known is None or like_of(x._raw) != like:
             return False
-        known = self._known(x)
-        if known is None:
-            return False
+        for given in self.slots:
+            if given.ref() is x:
+                return False
+        last[:] = held, known
         self.slots.append(known)
         return True
 
@@ -246,6 +259,9 @@ class Rehearsal:
             if first is not None:
                 before.next = first.created
         self.events += len(events)
+        last = events[-1]
+        if isinstance(last, Ended) and last.step is not None:
+            self.reach = max(self.reach, last.step.reach)
 
     def partial(self) -> Run:
         """What was seen of the step that is going on."""
@@ -255,23 +271,30 @@ class Rehearsal:
         """A step begins, after so many."""
         self.total = total
         self.stop = total + 1
-        self._go_on()
-
-    def _go_on(self) -> None:
-        self.at = root = self.root
-        self.observer.created = root.next
+        self.at = self.root
+        self.observer.created = self.root.next
 
     def _finished(self, step: Step) -> None:
         """A step went as a known one to its end."""
         run = Run(step, self.numbers[:], self.seen[:], self.slots[:], self.calls[:], self._seen_before(step.reach) if step.reach else [])
-        self.runs.append(run)
+        runs = self.runs
+        runs.append(run)
+        if len(runs) > RECENT:
+            old = runs.pop(0)
+            for ref in old.seen:
+                if ref() is not None:
+                    self.lingering.append(old)
+                    break
         step.times += 1
         self.depth = self.depth + step.reach if step.reach else 0
         if step.new:
             self._meet(run)
-        self.turn()
+        if self.reach:
+            self._remember(self.numbers)
+        self._clear()
         self.total += 1
-        self._go_on()
+        self.at = root = self.root
+        self.observer.created = root.next
         if self.total >= self.stop or step.times & (step.times - 1) == 0 or self.depth >= RECENT:
             self.observer.repeated(step)
 
@@ -293,11 +316,13 @@ class Rehearsal:
         rows = self.tape.rows
         return [run.slots[place].ref if where == SLOT else rows[place].ref for where, place, _ in collected.parameters]
 
-    def turn(self) -> None:
-        """Begin to see a new step."""
+    def _remember(self, numbers: list[int]) -> None:
+        """Keep the numbers of a step that is over for those after it."""
         older, old = self.before
         old[:] = older
-        older[:] = self.numbers
+        older[:] = numbers
+
+    def _clear(self) -> None:
         self.numbers.clear()
         self.seen.clear()
         self.slots.clear()
@@ -305,22 +330,25 @@ class Rehearsal:
 
     def tidy(self) -> bool:
         """Forget finished steps of which nothing is left, but the last ones; whether there is room for more."""
-        self.runs = [run for run in self.runs[:-RECENT] if run.lives()] + self.runs[-RECENT:]
+        self.lingering = [run for run in self.lingering if run.lives()]
         if len(self.met) > self.limit:
             self.met = {key: given for key, given in self.met.items() if given.ref() is not None}
             self.limit = max(MANY, 2 * len(self.met))
-        return len(self.runs) <= RECENT + LINGERING and self.depth < RECENT
+        return len(self.lingering) <= LINGERING and self.depth < RECENT
 
     def written(self) -> None:
         """All that was seen has rows now."""
-        self.runs, self.met, self.depth = [], {}, 0
+        if not self.reach:
+            for run in self.runs[-2:]:
+                self._remember(run.numbers)
+        self.runs, self.lingering, self.met, self.depth = [], [], {}, 0
 
     def passed(self, numbers: list[int]) -> None:
         """A step that was written down is over; these are its nodes, if they are known."""
-        self.numbers[:] = numbers
-        self.turn()
+        self._remember(numbers)
+        self._clear()
         if self.events > MOST_EVENTS:
-            self.events, self.root = 0, Event(None, self.observer.surprised)
+            self.events, self.reach, self.root = 0, 0, Event(None, self.observer.surprised)
 
 
 def _is_free(x: Any) -> bool:

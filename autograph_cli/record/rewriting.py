@@ -16,7 +16,7 @@ from autograph_cli.torch._core.tensor import Tensor
 
 def write_finished(rehearsal: Rehearsal) -> tuple[Step, Span] | None:
     """Make rows for the finished steps of which anything is left; the last one, and where its rows are."""
-    tape, needed = rehearsal.tape, _needed(rehearsal.runs)
+    tape, needed = rehearsal.tape, _needed([*rehearsal.lingering, *rehearsal.runs])
     for given in _earlier(rehearsal.met.values(), needed):
         _write_earlier(tape, given)
     span = None
