@@ -256,7 +256,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return bce(input, target, weight, code)
 
 
-@autocasts("mse_loss")
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of the squared differences."""
