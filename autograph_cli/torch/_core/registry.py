@@ -55,12 +55,12 @@ def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def of_tensors(name: str, *shown: tuple[str, int]) -> Callable[[F], F]:
+def of_tensors(name: str, *shown: tuple[str, int], casts: bool = True) -> Callable[[F], F]:
     """A function whose first arguments are tensors: what is none has PyTorch's TypeError, once the call has failed.
 
-    `shown`: how PyTorch calls each of them, and its position. A name that autocast knows is one operation to it.
+    `shown`: how PyTorch calls each of them, and its position. A name that autocast knows is one operation to it, if it `casts`.
     """
-    casts = name in autocast.LISTED
+    casts = casts and name in autocast.LISTED
 
     def decorate(run: F) -> F:
         parameters = _parameters(run)

@@ -238,6 +238,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
+@autocasts("binary_cross_entropy")
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""
@@ -252,7 +253,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return bce(input, target, weight, code)
 
 
-@of_tensors("mse_loss", ("input", 1), ("target", 2))
+@of_tensors("mse_loss", ("input", 1), ("target", 2), casts=False)
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of the squared differences."""

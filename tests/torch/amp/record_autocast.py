@@ -29,7 +29,7 @@ torch.stack([f, k]); torch.stack([k, k]); torch.stack([h, h]); f@k; h@k; k@k; f@
 x.index_copy(0, torch.tensor([1]), x[:1].bfloat16()); x.bfloat16().index_copy(0, torch.tensor([0]), x[:1]); k.prod(); h.prod(); k.prod(0); f.prod()
 F.linear(x, b[0].T); F.linear(x, b[0].T, w[:2]); F.linear(b.mT, x); F.linear(x, x.bfloat16()); F.linear(x, x.half(), w[:2]); F.linear(x, x.double())
 F.linear(x, x, w[:2])+F.linear(x, x, w[:2]); x@x.T+x@x.T; F.linear(F.linear(x, x), x[:, :2]); x.T@(x@x.T).relu(); (x@x.T).softmax(1)@x; x@x.T@x
-F.mse_loss(x@x.T, x[:, :2]); F.mse_loss(k, k); F.mse_loss(k, f); F.l1_loss(k, f); F.smooth_l1_loss(k, f); F.huber_loss(k, f); F.cross_entropy(x@x.T, torch.tensor([1, 0]))
+F.mse_loss(x@x.T, x[:, :2]); F.mse_loss(k, k); F.mse_loss(k, f); F.mse_loss(x.bfloat16(), w); F.smooth_l1_loss(x, k); F.huber_loss(k, x); F.l1_loss(x.bfloat16(), w); F.l1_loss(k, f); F.smooth_l1_loss(k, f); F.huber_loss(k, f); F.cross_entropy(x@x.T, torch.tensor([1, 0]))
 F.cross_entropy(x.bfloat16(), torch.tensor([1, 0])); F.nll_loss(x.bfloat16().log_softmax(1), torch.tensor([1, 0])); F.nll_loss(b.bfloat16(), torch.tensor([[1, 0], [2, 1]]))
 F.cross_entropy(b.bfloat16(), torch.tensor([[1, 0], [2, 1]])); F.cross_entropy(x.bfloat16(), x.detach().softmax(1)); F.kl_div(k, f, reduction='sum'); F.kl_div(k, k, log_target=True, reduction='batchmean')
 F.binary_cross_entropy_with_logits(k, f.sigmoid()); F.binary_cross_entropy(k.sigmoid(), f.sigmoid().detach()); F.binary_cross_entropy(torch.sigmoid(x), m.float()); F.soft_margin_loss(k, f.detach().sign())
