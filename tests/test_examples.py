@@ -6,6 +6,8 @@ import doctest
 import importlib
 from collections import deque
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -20,11 +22,20 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds classes in the file that they are written in, also where they name the package around it, as PyTorch's do."""
+
+    def _from_module(self, module: Any, object: Any) -> bool:
+        inside = vars(object).values() if isinstance(object, type) else ()
+        files = {x.__code__.co_filename for x in inside if isinstance(x, FunctionType)}
+        return module.__file__ in files or super()._from_module(module, object)  # type: ignore[misc, no-any-return]
+
+
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
 def test_examples_of_a_module_print_what_they_show(path: Path) -> None:
     # Found before the engine is served: then its classes carry other names, and doctest would pass them by.
     torch = importlib.import_module("autograph_cli.torch")
-    examples = iter(doctest.DocTestFinder().find(importlib.import_module(name_of(path)), extraglobs={"torch": torch}))
+    examples = iter(Finder().find(importlib.import_module(name_of(path)), extraglobs={"torch": torch}))
     runner = doctest.DocTestRunner()
     with serve():
         deque(map(runner.run, examples), maxlen=0)

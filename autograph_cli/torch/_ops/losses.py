@@ -239,6 +239,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
+@autocasts("binary_cross_entropy")
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""

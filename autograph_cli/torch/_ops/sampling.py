@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
@@ -241,7 +242,11 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
             f"'{padding_mode}'"
         )
-    corners = _corners(align_corners)
+    return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
+
+
+@autocasts("grid_sampler")
+def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
     _check_grid(input, grid)
     if input.ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tests.torch.amp.scenarios import SCENARIOS
+from tests.torch.amp.scenarios import SCENARIOS, names
 from tests.torch.nn import record_functional
 from tests.torch.ops import record_expressions
 from tests.torch.ops.record_expressions import cotangent, graph
@@ -29,7 +29,7 @@ torch.stack([f, k]); torch.stack([k, k]); torch.stack([h, h]); f@k; h@k; k@k; f@
 x.index_copy(0, torch.tensor([1]), x[:1].bfloat16()); x.bfloat16().index_copy(0, torch.tensor([0]), x[:1]); k.prod(); h.prod(); k.prod(0); f.prod()
 F.linear(x, b[0].T); F.linear(x, b[0].T, w[:2]); F.linear(b.mT, x); F.linear(x, x.bfloat16()); F.linear(x, x.half(), w[:2]); F.linear(x, x.double())
 F.linear(x, x, w[:2])+F.linear(x, x, w[:2]); x@x.T+x@x.T; F.linear(F.linear(x, x), x[:, :2]); x.T@(x@x.T).relu(); (x@x.T).softmax(1)@x; x@x.T@x
-F.mse_loss(x@x.T, x[:, :2]); F.mse_loss(k, k); F.mse_loss(k, f); F.l1_loss(k, f); F.smooth_l1_loss(k, f); F.huber_loss(k, f); F.cross_entropy(x@x.T, torch.tensor([1, 0]))
+F.mse_loss(x@x.T, x[:, :2]); F.mse_loss(k, k); F.mse_loss(k, f); F.mse_loss(x.bfloat16(), w); F.smooth_l1_loss(x, k); F.huber_loss(k, x); F.l1_loss(x.bfloat16(), w); F.l1_loss(k, f); F.smooth_l1_loss(k, f); F.huber_loss(k, f); F.cross_entropy(x@x.T, torch.tensor([1, 0]))
 F.cross_entropy(x.bfloat16(), torch.tensor([1, 0])); F.nll_loss(x.bfloat16().log_softmax(1), torch.tensor([1, 0])); F.nll_loss(b.bfloat16(), torch.tensor([[1, 0], [2, 1]]))
 F.cross_entropy(b.bfloat16(), torch.tensor([[1, 0], [2, 1]])); F.cross_entropy(x.bfloat16(), x.detach().softmax(1)); F.kl_div(k, f, reduction='sum'); F.kl_div(k, k, log_target=True, reduction='batchmean')
 F.binary_cross_entropy_with_logits(k, f.sigmoid()); F.binary_cross_entropy(k.sigmoid(), f.sigmoid().detach()); F.binary_cross_entropy(torch.sigmoid(x), m.float()); F.soft_margin_loss(k, f.detach().sign())
@@ -52,6 +52,51 @@ F.ctc_loss(b.bfloat16().log_softmax(2), torch.ones(3, 1, dtype=torch.long), [2, 
 F.multi_head_attention_forward(x[:, None], x[:, None], x[:, None], 3, 1, x.repeat(5, 1)[:9], w.repeat(3), None, None, False, 0.0, x.repeat(2, 1)[:3], w)[0]; torch.nn.functional.group_norm(b.bfloat16(), 1); torch.lerp(k, k, 0.5); torch.where(k > 1, k, f); torch.addcmul(k, k, f)
 torch.nn.LSTM(3, 2)(x)[0].shape; torch.bucketize(k, f); torch.triangular_solve(x, x[:, :2]); torch.cholesky_inverse(x[:, :2].tril().bfloat16()); torch.lu_solve(x, *torch.linalg.lu_factor(x[:, :2])); torch.linalg.lstsq(x, x); torch.linalg.householder_product(x.T, w[:2]); torch.geqrf(x.bfloat16())
 """  # fmt: skip
+
+LAYERS = {
+    "x": """
+        Linear(6,3); Conv1d(4,3,2); ConvTranspose1d(4,3,2); BatchNorm1d(4); LayerNorm(6); InstanceNorm1d(4,affine=True);
+        RMSNorm(6); ReLU(); GELU(); SiLU(); PReLU(); ELU(); Softmax(-1); LogSoftmax(-1); Softplus(); GLU(); Hardswish();
+        Mish(); Threshold(0.1,0.); Flatten(); utils.parametrizations.weight_norm(nn.Linear(6,3));
+        utils.parametrizations.spectral_norm(nn.Linear(6,3)); utils.parametrizations.orthogonal(nn.Linear(6,3));
+        utils.spectral_norm(nn.Linear(6,3))
+    """,
+    "x x": """
+        Bilinear(6,6,2); CosineSimilarity(); PairwiseDistance()
+    """,
+    "image": """
+        Conv2d(4,4,3,groups=2,padding="same"); ConvTranspose2d(4,3,2,stride=2); BatchNorm2d(4); GroupNorm(2,4);
+        LocalResponseNorm(2); MaxPool2d(2); AdaptiveAvgPool2d(2); LPPool2d(2,2); FractionalMaxPool2d(2,output_size=3);
+        ReflectionPad2d(1); ReplicationPad2d(1); ZeroPad2d(1); CircularPad2d(1); Upsample(scale_factor=2);
+        Upsample(scale_factor=2,mode="bilinear"); PixelShuffle(2); Unfold(2)
+    """,
+    "volume": """
+        Conv3d(4,2,2); ConvTranspose3d(4,2,2); BatchNorm3d(4); AvgPool3d(2); MaxPool3d(2); AdaptiveAvgPool3d(2);
+        AdaptiveMaxPool3d(2)
+    """,
+    "index": """
+        Embedding(5,4); EmbeddingBag(5,4)
+    """,
+    "tokens": """
+        RNN(8,5,num_layers=2); GRU(8,5,bidirectional=True); LSTM(8,5,proj_size=3);
+        TransformerEncoderLayer(8,2,16,dropout=0.);
+        TransformerEncoder(nn.TransformerEncoderLayer(8,2,16,dropout=0.,activation="gelu",norm_first=True),2)
+    """,
+    "token": """
+        RNNCell(8,3); GRUCell(8,3); LSTMCell(8,3)
+    """,
+    "tokens tokens tokens": """
+        MultiheadAttention(8,2); MultiheadAttention(8,2,bias=False,add_bias_kv=True);
+        MultiheadAttention(8,2,kdim=8,vdim=8,batch_first=True)
+    """,
+    "tokens tokens": """
+        TransformerDecoderLayer(8,2,16,dropout=0.); Transformer(8,2,1,1,16,dropout=0.)
+    """,
+}
+"""By the names of what they take (see `SIZES`): layers, parted by semicolons."""
+SIZES = {
+    "x": (2, 4, 6), "image": (2, 4, 6, 6), "volume": (1, 4, 4, 4, 4), "index": (2, 3), "tokens": (3, 2, 8), "token": (2, 8),
+}  # fmt: skip
 
 
 def cases() -> list[str]:
@@ -98,6 +143,23 @@ def observe(torch: Any, code: str, region: Any) -> dict[str, Any]:
     return found
 
 
+def layers() -> list[tuple[str, str]]:
+    return [(" ".join(code.split()), given) for given, codes in LAYERS.items() for code in codes.split(";")]
+
+
+def observe_layer(torch: Any, code: str, given: str) -> list[Any]:
+    """The dtype of what a layer gives, the nodes, and the dtypes of the gradients."""
+    torch.manual_seed(1)
+    layer = eval(f"nn.{code}", {"nn": torch.nn})
+    inputs = [torch.randint(0, 5, SIZES[n]) if n == "index" else torch.randn(SIZES[n], requires_grad=True) for n in given.split()]
+    with on(torch):
+        found = layer(*inputs)
+    found = found[0] if isinstance(found, tuple) else found
+    wanted = [x for x in (*inputs, *layer.parameters()) if x.requires_grad]
+    grads = torch.autograd.grad(found.float().sum(), wanted, allow_unused=True)
+    return [str(found.dtype), " ".join(names(found)), " ".join("-" if g is None else str(g.dtype)[6:] for g in grads)]
+
+
 def numbers(tensor: Any) -> list[Any]:
     try:
         flat = tensor.detach().reshape(-1).tolist()
@@ -128,9 +190,11 @@ def main() -> None:
         else:
             changed[code] = found
     rows = (f"{json.dumps(code)}: {json.dumps(found)}" for code, found in changed.items())
+    built = (f"{json.dumps(code)}: {json.dumps(observe_layer(torch, code, given))}" for code, given in layers())
     told = (f"{json.dumps(name)}: {json.dumps(run(torch))}" for name, run in SCENARIOS.items())
     EXPECTED.write_text(
-        '{"same": ' + json.dumps(same) + ',\n"changed": {\n' + ",\n".join(rows) + '\n},\n"scenarios": {\n' + ",\n".join(told) + "\n}}\n"
+        '{"same": ' + json.dumps(same) + ',\n"changed": {\n' + ",\n".join(rows) + '\n},\n"layers": {\n' + ",\n".join(built)
+        + '\n},\n"scenarios": {\n' + ",\n".join(told) + "\n}}\n"
     )
     print(f"{len(changed)} changed, {len(same)} as they are")
 

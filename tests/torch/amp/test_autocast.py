@@ -7,7 +7,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.state import S
-from tests.torch.amp.record_autocast import EXPECTED, observe, off, on
+from tests.torch.amp.record_autocast import EXPECTED, layers, observe, observe_layer, off, on
 from tests.torch.amp.scenarios import SCENARIOS
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -53,6 +53,10 @@ def test_an_expression_has_the_dtypes_graphs_and_numbers_of_pytorch(code):
 
 def test_all_other_expressions_are_as_they_are_without():
     assert [code for code in RECORDED["same"] if observe(torch, code, on(torch)) != observe(torch, code, off(torch))] == []
+
+
+def test_every_layer_has_the_dtypes_and_nodes_of_pytorch():
+    assert [code for code, given in layers() if observe_layer(torch, code, given) != RECORDED["layers"][code]] == []
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
