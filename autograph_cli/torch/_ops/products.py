@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .._core import dims
+from .._core.mixing import same_for_addmm, same_for_addmv, same_scalar
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
@@ -69,6 +70,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if m != k or input._raw.shape not in ((), (1,), (n,)):
         given = input._raw.shape[0] if input.ndim else 1
         raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
+    same_for_addmv(input, mat, vec)
     return addmv_op(input, mat, vec, beta=beta, alpha=alpha)
 
 
@@ -85,6 +87,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
+    same_scalar(input, batch1, batch2)
     return baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -92,6 +95,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
+    same_for_addmm(input, batch1, batch2)
     return addbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -188,6 +192,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     tensor([[3., 3.],
             [3., 3.]])
     """
+    if a._raw.dtype != b._raw.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     left, right = _contracted(a, b, dims)
     for i, j in zip(left, right, strict=True):
         n, m = a._raw.shape[i], b._raw.shape[j]
@@ -301,11 +307,11 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
         if t.ndim != 2:
             raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {t.ndim}D")
         if t._raw.dtype != first._raw.dtype:
-            from .._core.dtypes import cpp_name
+            from .._core.dtypes import c_name
 
             raise RuntimeError(
-                f"{name}(): all tensors must have be the same dtype but tensor 0 is {cpp_name(first._raw.dtype)} and tensor {i} "
-                f"{cpp_name(t._raw.dtype)}"
+                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and tensor {i} "
+                f"{c_name(t._raw.dtype)}"
             )
         if i and tensors[i - 1]._raw.shape[1] != t._raw.shape[0]:
             raise RuntimeError(

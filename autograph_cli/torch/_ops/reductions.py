@@ -279,7 +279,7 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{run.op.name}: input tensor must be either floating point or complex")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
     result: Tensor = run(input, folded, correction=correction_of(unbiased, correction), keepdim=keepdim)
     return result

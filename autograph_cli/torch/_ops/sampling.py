@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .._core.dtypes import cpp_name
+from .._core.mixing import same_scalar
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -241,6 +242,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         )
     corners = _corners(align_corners)
     _check_grid(input, grid)
+    same_scalar(input, grid)
     if input.ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     found: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
