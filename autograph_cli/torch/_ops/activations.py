@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.mixing import no_integers
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -78,13 +79,22 @@ def _cast(input: Tensor, dtype: Any) -> Tensor:
     return input if kind is None or kind == input._raw.dtype else operations._to_copy(input, kind)
 
 
+def _scores(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
+    """`input` as numbers of a dtype; NotImplementedError for integers, which PyTorch's kernels do not take."""
+    scores = _cast(input, dtype)
+    if scores._raw.dtype.kind in "iub":
+        last = "_lastdim" if dims.wrap(dim, scores.ndim) == scores.ndim - 1 or not scores.ndim else ""
+        no_integers(f"{name}{last}_kernel_impl", scores)
+    return scores
+
+
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """exp(x) over its sum along `dim`."""
-    return softmax_op(_cast(input, dtype), dims.wrap(dim, input.ndim))
+    return softmax_op(_scores(input, dim, dtype, "softmax"), dims.wrap(dim, input.ndim))
 
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
-    return log_softmax_op(_cast(input, dtype), dims.wrap(dim, input.ndim))
+    return log_softmax_op(_scores(input, dim, dtype, "log_softmax"), dims.wrap(dim, input.ndim))

@@ -61,6 +61,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise RuntimeError(
                 f"bilinear(): input{number} size does not match weight size: got {x._raw.shape[-1]} but expected {n}"
             )
+    kinds = {name: in_c(x) for name, x in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)) if x is not None}
+    if len(set(kinds.values())) > 1:
+        shown = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {shown}")
     rows = [views.reshape(x, (math.prod(x._raw.shape[:-1]), x._raw.shape[-1])) for x in (input1, input2)]
     product = trilinear(rows[0], weight, rows[1], (1, 3), (0,), (1, 2), (2, 3))
     out = views.reshape(product, (*input1._raw.shape[:-1], weight._raw.shape[0]))

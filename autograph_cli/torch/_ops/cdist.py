@@ -8,6 +8,7 @@ from typing import Any
 from .._core import dims
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
+from .._core.mixing import same_scalar
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -60,6 +61,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     (n, k), (m, other) = x1._raw.shape[-2:], x2._raw.shape[-2:]
     if k != other:
         raise RuntimeError(f"{'X1 and X2'} must have the same number of columns. X1: {k} X2: {other}")
+    same_scalar(x1, x2)
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1._raw.dtype != x2._raw.dtype:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
+from .._core.mixing import same_scalar
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -91,6 +92,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
             f"{list(weight._raw.shape)}"
         )
+    same_scalar(input, weight)
 
 
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
-from .._core.dtypes import cpp_name
+from .._core.dtypes import c_name
+from .._core.mixing import same_scalar
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -87,14 +88,9 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
     return found
 
 
-_IN_C = {"int64": "long int", "int32": "int", "float64": "double", "float32": "float", "bool": "bool",
-         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "float16": "c10::Half",
-         "bfloat16": "c10::BFloat16"}  # fmt: skip
-
-
 def in_c(tensor: Tensor) -> str:
     """The element type as C++ calls it, as PyTorch's message does."""
-    return _IN_C.get(tensor._raw.dtype.name, tensor._raw.dtype.name)
+    return c_name(tensor._raw.dtype)
 
 
 def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transposed: bool, groups: int,
@@ -113,10 +109,9 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transpo
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if weight._raw.dtype != input._raw.dtype:
-        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(weight._raw.dtype)}")
-    if bias is not None and bias._raw.dtype != input._raw.dtype:
+    if bias is not None and bias._raw.dtype != input._raw.dtype and (not transposed or weight._raw.dtype == input._raw.dtype):
         raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
+    same_scalar(input, weight)
     if input.dtype.is_complex:
         raise NotImplementedError(f"{name} of complex tensors is not available in autograph's engine yet")
     _signs(*(sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)))

@@ -259,7 +259,8 @@ def clamp_max(input: Tensor, max: Any) -> Any:
 @dispatch()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if mask._raw.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.c_name(mask._raw.dtype)}")
+        kind = dtypes.c_name(mask._raw.dtype)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -292,10 +293,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         from .indexing import nonzero
 
         return nonzero(condition, as_tuple=True)
-    if condition._raw.dtype.kind not in "bu":
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtypes.cpp_name(condition._raw.dtype)}"
-        )
+    if condition._raw.dtype.name not in ("bool", "uint8"):
+        kind = dtypes.cpp_name(condition._raw.dtype)
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
     a, b = _alike(input, other)
     return where_(condition, a, b)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
-from .._core.dtypes import c_name, cpp_name
+from .._core.dtypes import cpp_name
+from .._core.mixing import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -61,19 +62,6 @@ def _column_major(sizes: Any, strides: Any) -> bool:
     return bool(strides[0] == 1 and strides[1] == sizes[0])
 
 
-def _same_dtype(a: Tensor, b: Tensor) -> None:
-    if a._raw.dtype != b._raw.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a._raw.dtype)} != {c_name(b._raw.dtype)}")
-
-
-def check_sum_dtype(input: Tensor, mat: Tensor) -> None:
-    """Raise PyTorch's error for what cannot be added to a product, as its dtype differs."""
-    if input._raw.dtype != mat._raw.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {cpp_name(input._raw.dtype)} and {cpp_name(mat._raw.dtype)}"
-        )
-
-
 @composite(name="mm", out=True)
 @autocasts("mm")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
@@ -83,6 +71,7 @@ def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     if mat2.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _fits(input, mat2)
+    same_for_product(input, mat2)
     return mm(input, mat2)
 
 
@@ -90,7 +79,6 @@ def _fits(a: Tensor, b: Tensor) -> None:
     if a._raw.shape[-1] != b._raw.shape[0]:
         (n, m), (k, p) = a._raw.shape, b._raw.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {k}x{p})")
-    _same_dtype(a, b)
 
 
 @composite(method=False)
@@ -109,9 +97,7 @@ def mv_(input: Tensor, vec: Tensor) -> Tensor:
             f"size mismatch, got input ({input._raw.shape[0]}), mat ({input._raw.shape[0]}x{input._raw.shape[1]}), vec "
             f"({vec._raw.shape[0]})"
         )
-    if input._raw.dtype != vec._raw.dtype:
-        mine, theirs = cpp_name(input._raw.dtype), cpp_name(vec._raw.dtype)
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {theirs}, {mine}, and {theirs}")
+    same_for_addmv(vec, input, vec)
     return mv(input, vec)
 
 
@@ -149,8 +135,7 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: [{c}, {k}]."
         )
-    if input._raw.dtype != mat2._raw.dtype:
-        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(mat2._raw.dtype)}")
+    same_scalar(input, mat2)
     return bmm(input, mat2)
 
 
@@ -248,7 +233,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
     _fits(mat1, mat2)
-    check_sum_dtype(input, mat2)
+    same_for_addmm(input, mat1, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.autocast import autocasts
+from .._core.dtypes import cpp_name
 from .._core.general import wrap_number
+from .._core.mixing import no_integers
 from .._core.operation import operation, operations
 from .._core.stand_in import whole
 from .._core.state import L
@@ -234,8 +236,13 @@ def binary_cross_entropy_with_logits(
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if target.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {dtypes.cpp_name(target._raw.dtype)}")
+    if target._raw.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if target._raw.dtype.kind in "iu" and input._raw.dtype.kind not in "iub":
+        names = cpp_name(input._raw.dtype), cpp_name(target._raw.dtype)
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
@@ -249,6 +256,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please "
             "ensure they have the same size."
         )
+    if target._raw.dtype != input._raw.dtype:
+        raise RuntimeError(f"Found dtype {cpp_name(target._raw.dtype)} but expected {cpp_name(input._raw.dtype)}")
     if weight is not None:
         weight = views.expand(weight, input._raw.shape)
     if target._raw.dtype != input._raw.dtype:
@@ -262,6 +271,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     """The mean of the squared differences."""
     reduction = reduction_name(reduction, size_average, reduce)
     pair = _paired(input, target)
+    if input._raw.dtype.kind in "iub" and target._raw.dtype.kind in "iub":
+        no_integers("mse_cpu", input)
     if weight is not None:
         return _weighted(mse(*pair, NONE), weight, reduction)
     return mse(*pair, reduction_code(reduction))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
@@ -363,8 +364,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
     if input._raw.dtype != weight._raw.dtype:
-        from .._core.dtypes import cpp_name
-
         names = [cpp_name(t._raw.dtype) for t in (input, weight)]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
     if weight._raw.size != 1:

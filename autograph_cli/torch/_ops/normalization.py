@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.mixing import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import L
@@ -237,7 +238,10 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
 @composite(method=False)
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """The result of `layer_norm`, with the means and the inverse deviations."""
-    return layer_norm_op(input, _check_normalized(input, normalized_shape, weight, bias), weight, bias, eps)
+    sizes = _check_normalized(input, normalized_shape, weight, bias)
+    parameters_fit(input, weight, bias)
+    no_integers("LayerNormKernelImpl", input)
+    return layer_norm_op(input, sizes, weight, bias, eps)
 
 
 @composite(method=False)
@@ -337,6 +341,8 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
+    no_integers("batch_norm", input)
+    parameters_fit(input, weight, bias, running_mean, running_var)
     if not input._raw.size:
         return _empty_batch(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
@@ -359,6 +365,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
             )
+    parameters_fit(input, weight, bias)
     found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
     return found
 

@@ -9,6 +9,7 @@ from typing import Any
 from .._core import dims
 from .._core.autocast import autocasts
 from .._core.dtypes import c_name, cpp_name
+from .._core.mixing import same_for_addmm, same_for_addmv, same_scalar
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
@@ -71,9 +72,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     if m != k or input._raw.shape not in ((), (1,), (n,)):
         given = input._raw.shape[0] if input.ndim else 1
         raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
-    kinds = [cpp_name(x._raw.dtype) for x in (input, mat, vec)]
-    if len(set(kinds)) > 1:
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}")
+    same_for_addmv(input, mat, vec)
     return addmv_op(input, mat, vec, beta=beta, alpha=alpha)
 
 
@@ -91,10 +90,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
-    if input._raw.dtype != batch1._raw.dtype:
-        kinds = [c_name(x._raw.dtype) for x in (input, batch1, batch2)]
-        raise RuntimeError(f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}")
-    check_scalar_type(batch1, batch2)
+    same_scalar(input, batch1, batch2)
     return baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -103,7 +99,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
-    linear.check_sum_dtype(input, batch2)
+    same_for_addmm(input, batch1, batch2)
     return addbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 

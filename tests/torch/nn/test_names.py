@@ -30,7 +30,7 @@ Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingB
 ZeroPad1d ZeroPad2d ZeroPad3d attention common_types factory_kwargs functional grad init intrinsic modules parallel
 parameter qat quantizable quantized utils
 """
-MISSING = {"attention", "factory_kwargs", "intrinsic", "qat", "quantizable", "quantized"}
+MISSING = {"factory_kwargs", "intrinsic", "qat", "quantizable", "quantized"}
 
 IMPORTS = """
 torch.nn: Linear Module Parameter functional init
@@ -44,10 +44,13 @@ torch.nn.modules.transformer: TransformerEncoderLayer
 torch.nn.modules.lazy: LazyModuleMixin
 torch.nn.common_types: _size_2_t
 torch.nn.grad: conv2d_input conv2d_weight
-torch.nn.parallel: DataParallel
+torch.nn.attention: SDPBackend sdpa_kernel
+torch.nn.parallel: DataParallel DistributedDataParallel
 torch.nn.utils: clip_grad_norm_ parameters_to_vector weight_norm spectral_norm skip_init parametrize
 torch.nn.utils.rnn: pad_sequence pack_padded_sequence PackedSequence
 torch.nn.utils.parametrize: register_parametrization
+torch.nn.utils.prune: BasePruningMethod l1_unstructured remove
+torch.nn.modules.module: _addindent
 torch.nn.utils.parametrizations: orthogonal spectral_norm weight_norm
 torch.nn.utils.clip_grad: clip_grad_value_
 torch.nn.utils.fusion: fuse_conv_bn_eval

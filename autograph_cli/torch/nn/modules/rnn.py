@@ -107,7 +107,13 @@ class RNNBase(Module):
     # -- checks
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
-        """RuntimeError for a wrong number of dimensions or features."""
+        """RuntimeError for a wrong number of dimensions or features, ValueError for another dtype than the parameters'."""
+        kind = self.weight_ih_l0.dtype
+        if input.dtype != kind and not torch.is_autocast_enabled():
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: input.to({kind}), or convert "
+                f"model: model.to({input.dtype})"
+            )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")

@@ -1,0 +1,59 @@
+"""What is said of tensors whose dtypes do not go together: PyTorch promotes in arithmetic, not in layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dtypes
+from .dtypes import c_name, cpp_name
+
+
+def same_scalar(first: Any, *others: Any) -> None:
+    """RuntimeError unless all tensors (None is left out) have the dtype of the first."""
+    kind = first._raw.dtype
+    for other in others:
+        if other is not None and other._raw.dtype != kind:
+            raise RuntimeError(f"expected scalar type {cpp_name(kind)} but found {cpp_name(other._raw.dtype)}")
+
+
+def same_for_product(left: Any, right: Any) -> None:
+    """RuntimeError unless both factors have one dtype."""
+    if left._raw.dtype != right._raw.dtype:
+        names = f"{c_name(left._raw.dtype)} != {c_name(right._raw.dtype)}"
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
+
+
+def same_for_addmm(added: Any, left: Any, right: Any) -> None:
+    """RuntimeError unless both factors and what is added to their product have one dtype."""
+    kind = right._raw.dtype
+    for name, tensor in (("self", added), ("mat1", left)):
+        if tensor._raw.dtype != kind:
+            names = f"{cpp_name(tensor._raw.dtype)} and {cpp_name(kind)}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+
+
+def same_for_addmv(added: Any, matrix: Any, vector: Any) -> None:
+    """RuntimeError unless matrix, vector and what is added to their product have one dtype."""
+    kinds = [tensor._raw.dtype for tensor in (added, matrix, vector)]
+    if not kinds[0] == kinds[1] == kinds[2]:
+        first, second, third = map(cpp_name, kinds)
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {first}, {second}, and {third}")
+
+
+def parameters_fit(input: Any, *parameters: Any) -> None:
+    """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16 bits."""
+    kind = input._raw.dtype
+    for parameter in parameters:
+        if parameter is None or parameter._raw.dtype == kind:
+            continue
+        if parameter._raw.dtype.name != "float32":
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if kind.name not in ("float16", "bfloat16"):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def no_integers(kernel: str, tensor: Any) -> None:
+    """NotImplementedError, naming PyTorch's kernel, for a tensor of integers or booleans."""
+    kind = tensor._raw.dtype
+    if dtypes.CATEGORY[kind] < dtypes.FLOATING:
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{cpp_name(kind)}\'')
