@@ -29,7 +29,10 @@ from autograph_cli.torch._core.tensor import Tensor, make
 
 MOST_BYTES = 256 * 2**20
 """A graph that keeps more is not differentiated unasked: memory could double."""
-NOT_CHOSEN = "not made for this step: the script asked for first derivatives only, and the step was not named by number"
+NOT_CHOSEN = (
+    "not made for this step: the script asked for first derivatives only; of a step that is named by number it is made "
+    "(render FILE.py --step 3, run --steps 3)"
+)
 
 
 class CannotDerive(Exception):
