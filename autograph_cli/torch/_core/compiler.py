@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general, placement
-from .arrangement import arranged
+from .arrangement import arranged, settled
 from .code_cache import compiled
 from .node import edge_of, extra_of
 from .saved import INFERENCE, SavedResult, check_version, freed, inference_saved, unpack
@@ -50,7 +50,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
-        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
+        "promote_pair": general.promote_pair, "settled": settled, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
@@ -229,6 +229,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     asked = " or ".join(f"{_argument(p)} is not None and {_argument(p)}.requires_grad" for p in op.inputs)
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
     lines += [f"    if {none} and not ({asked}):", "        made._edge = None", f"        {hang}", "        return made"]
+    if (op.promotes or op.pointwise) and len(op.tensors) > 1:
+        raws = [f"raw_{p.name}" for p in op.tensors]
+        lines += [
+            f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {raws[0]}.flags.c_contiguous:",
+            f"        made._raw = raw = settled(raw, {', '.join(raws)})",
+        ]
     if "result" in op.saved_names:
         lines += ["    made._counter = [0]"]
     lines += [

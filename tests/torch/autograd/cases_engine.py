@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
-from tests.torch.autograd.behaviours import case, checkpointing, err, graph, leaf
+from tests.torch.autograd.behaviours import case, checkpointing, err, graph, leaf, made
 
 
 @case
@@ -701,3 +702,110 @@ def engine_ckpt_nograd_input(torch):
     y.sum().backward()
     z = checkpoint(lambda a: a * w, x, use_reentrant=True)
     return w.grad, z
+
+
+def _told(run):
+    """The error of `run` in anomaly mode, and the first line of each paragraph that it was warned with."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        said = err(run)
+    return said, [str(w.message).strip().split(" (Triggered")[0].split("\n")[0] for w in caught]
+
+
+@case
+def engine_anomalies_are_told_with_all_they_came_from(torch):
+    grad, anomaly = torch.autograd.grad, torch.autograd.set_detect_anomaly
+
+    def of_third_order():
+        x = leaf(torch, 0.0, 1.0)
+        (g,) = grad((x**1.5).sum(), x, create_graph=True)
+        (h,) = grad(g.sum(), x, create_graph=True)
+        return grad(h.sum(), x)
+
+    def of_a_hook():
+        y = leaf(torch) * 2
+        y.register_hook(lambda g: 1 / 0)
+        y.sum().backward()
+
+    def of_a_function():
+        made(torch, lambda ctx, x: x * 2, lambda ctx, g: 1 / 0).apply(leaf(torch)).sum().backward()
+
+    def of_a_second_pass():
+        y = leaf(torch).exp()
+        y.sum().backward()
+        y.sum().backward()
+
+    def of_a_change():
+        y = leaf(torch).exp()
+        y.add_(1)
+        y.sum().backward()
+
+    with anomaly(True):
+        inside = [_told(run) for run in (of_third_order, of_a_hook, of_a_function, of_a_second_pass, of_a_change)]
+    y = leaf(torch, 0.0, 1.0).sqrt() * 0
+    with anomaly(True):
+        return inside, _told(lambda: y.sum().backward())
+
+
+@case
+def engine_nodes_of_derivatives_run_in_one_order(torch):
+    """Which node of the first, second and third derivative runs when: two gradients of one node are worked out in a certain order."""
+    pair = made(
+        torch, lambda ctx, x: (ctx.save_for_backward(x, x.sin()), x.sin() * x, x.sin())[1:],
+        lambda ctx, g, h: g * (ctx.saved_tensors[0].sin() + ctx.saved_tensors[0].cos()) + h * ctx.saved_tensors[0].cos(),
+    )  # fmt: skip
+    seen = []
+    functions = (
+        lambda a, b: a * b, lambda a, b: (a + 3) ** b, lambda a, b: a.lerp(b, a * b), lambda a, b: torch.addcmul(a, a, b),
+        lambda a, b: torch.where(a > b, a * b, b), lambda a, b: torch.nn.functional.mse_loss(a, b), lambda a, b: a.sum() * b - a.exp(),
+        lambda a, b: (a[:, None] * b) @ b, lambda a, b: torch.outer(a, b).tanh(), lambda a, b: torch.maximum(a * b, b),
+    )  # fmt: skip
+    for f in functions:
+        x = leaf(torch, 0.3, 0.7)
+        current, orders = f(*pair.apply(x)), []
+        for _ in range(3):
+            root = current.sum()
+            numbers, order = _numbered(root), []
+            handles = [
+                node.register_prehook(lambda _, i=i, order=order: order.append(i))
+                for node, i in numbers.items()
+                if "Accumulate" not in node.name()
+            ]
+            (current,) = torch.autograd.grad(root, x, create_graph=True)
+            for handle in handles:
+                handle.remove()
+            orders.append(order)
+        seen.append(orders)
+    return seen
+
+
+def _numbered(tensor):
+    """Nodes by depth first."""
+    numbers, stack = {}, [tensor.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in numbers:
+            numbers[node] = len(numbers)
+            stack += [target for target, _ in reversed(node.next_functions)]
+    return numbers
+
+
+@case
+def engine_grad_by_a_dict_and_hooks_that_answer_none(torch):
+    x = leaf(torch)
+    y = x * 2
+    by_name = torch.autograd.grad(x.sum(), {"x": x, "y": y}, allow_unused=True)
+    empty = err(lambda: torch.autograd.grad(x.sum(), {}))
+    z = x**2
+    z.grad_fn.register_prehook(lambda grads: (None,))
+    z.sum().backward()
+    hooks = err(lambda: torch.autograd.graph.saved_tensors_hooks(1, 2).__enter__())
+    complex_backward = made(torch, lambda ctx, t: t * 2, lambda ctx, g: g.to(torch.complex64))
+    kinds = [err(lambda kind=kind: _hooked(torch, kind)) for kind in (torch.complex64, torch.float64)]
+    return by_name, empty, x.grad, hooks, err(lambda: torch.autograd.grad(complex_backward.apply(x).sum(), x)), kinds
+
+
+def _hooked(torch, kind):
+    x = leaf(torch)
+    x.register_hook(lambda g: g.to(kind))
+    (x * 2).sum().backward()
