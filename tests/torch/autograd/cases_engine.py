@@ -3,6 +3,7 @@
 # ruff: noqa: E741, F841, SIM117
 from __future__ import annotations
 
+import hashlib
 import threading
 import warnings
 
@@ -809,3 +810,53 @@ def _hooked(torch, kind):
     x = leaf(torch)
     x.register_hook(lambda g: g.to(kind))
     (x * 2).sum().backward()
+
+
+def _told_short(found):
+    return hashlib.sha1(repr(found).encode()).hexdigest()[:8]
+
+
+def _three_derivatives(torch, f, shapes):
+    """The graphs of three derivatives of `f` by both its matrices."""
+    inputs = [torch.arange(1.0, 1 + n * m, dtype=torch.float64).sin().reshape(n, m).requires_grad_() for n, m in shapes]
+    current, found = f(*inputs), []
+    for order in range(3):
+        if not current.requires_grad:
+            break
+        gradients = torch.autograd.grad((current if order else current**2).sum(), inputs, create_graph=True, allow_unused=True)
+        found.append([None if g is None else graph(g) for g in gradients])
+        current = sum((g.sum() for g in gradients if g is not None and g.requires_grad), torch.zeros(()))
+    return found
+
+
+@case
+def engine_graphs_of_products_of_small_matrices(torch):
+    """Rows, columns and single numbers: their strides choose the formula of a product's gradient."""
+    linear = torch.nn.functional.linear
+    products = {
+        "mm": lambda a, b: a @ b, "transposed": lambda a, b: (b.t() @ a.t()).tanh(), "linear": lambda a, b: linear(a, b.t()),
+        "twice": lambda a, b: (a @ b) @ b.t(), "addmm": lambda a, b: torch.addmm(a.sum(1, keepdim=True), a, b), "mv": lambda a, b: a @ b[:, 0],
+        "vm": lambda a, b: a[0] @ b, "bmm": lambda a, b: a[None] @ b[None], "new dimensions": lambda a, b: a[0][None] @ b[:, 0][:, None],
+        "outer": lambda a, b: torch.outer(a[0], b[0]), "expanded": lambda a, b: a[0].expand(3, -1) @ b,
+    }  # fmt: skip
+    shapes = [((n, k), (k, m)) for n in (1, 2) for k in (1, 3) for m in (1, 2)]
+    return {name: [_told_short(_three_derivatives(torch, f, pair)) for pair in shapes] for name, f in products.items()}
+
+
+@case
+def engine_layout_of_results_of_two_tensors(torch):
+    """Strides where the arguments lie in different orders."""
+    lay = {
+        "rows": lambda n, m: torch.ones(n, m), "columns": lambda n, m: torch.ones(m, n).t(), "one row": lambda n, m: torch.ones(1, m).expand(n, m),
+        "one column": lambda n, m: torch.ones(n, 1).expand(n, m), "steps": lambda n, m: torch.ones(n, 2 * m)[:, ::2], "vector": lambda n, m: torch.ones(m),
+    }  # fmt: skip
+    operations = (
+        torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2, torch.pow, torch.hypot,
+        lambda a, b: torch.where(a > 0, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: torch.addcmul(a, b, a),
+    )  # fmt: skip
+    found = {}
+    for one in lay:
+        for other in lay:
+            pairs = [[lay[kind](2, 3).requires_grad_() for kind in (one, other)] for _ in operations]
+            found[f"{one}, {other}"] = [f(*pair).stride() for f, pair in zip(operations, pairs, strict=True)]
+    return found
