@@ -112,13 +112,32 @@ def empty_as(raw: Any, dtype: Any) -> Any:
     return np.empty([raw.shape[d] for d in order], dtype).transpose(np.argsort(order))
 
 
-def slowest_first(raw: Any) -> list[int]:
+def settled(raw: Any, *operands: Any) -> Any:
+    """`raw` as PyTorch lays out what comes of several arrays: where their orders differ, the first one that tells decides.
+
+    NumPy goes row by row then.
+    """
+    shape = raw.shape
+    aligned = [np.broadcast_to(x, shape) for x in operands if x is not None and x.ndim]
+    order = slowest_first(*aligned)
+    if order == list(range(raw.ndim)) or not raw.size:
+        return raw
+    made = np.empty([shape[d] for d in order], raw.dtype).transpose(np.argsort(order))
+    if made.strides == raw.strides:
+        return raw
+    made[...] = raw
+    return made
+
+
+def slowest_first(*raws: Any) -> list[int]:
     """The dimensions by falling stride; those that do not move stay where they are."""
-    order = list(range(raw.ndim))
-    for i in range(raw.ndim - 2, -1, -1):
+    rank = raws[0].ndim
+    order = list(range(rank))
+    for i in range(rank - 2, -1, -1):
         here = i
-        for there in range(i + 1, raw.ndim):
-            swap = _wrong(raw, order[here], order[there])
+        for there in range(i + 1, rank):
+            told = (_wrong(raw, order[here], order[there]) for raw in raws)
+            swap = next((found for found in told if found is not None), None)
             if swap is None:
                 continue
             if not swap:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import hooking
+from . import anomalies, hooking
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
-from .node import AccumulateGrad, Edge, Extra, Node, extra_of, marks_leaf
+from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .placement import kernels
 from .roots import root_edge
@@ -147,7 +147,7 @@ class Pass:
             if plain and only is None and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
-                grads = self._run_node(node, g)
+                grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
             if not keep and node._frees:
                 node._saved = None
             for edge, g in zip(node._edges, grads, strict=False):
@@ -296,6 +296,11 @@ class Pass:
 
     # -- the careful way
 
+    def _run_watched(self, node: Node, g: Any) -> Any:
+        """`_run_node` in anomaly mode."""
+        with anomalies.told(node):
+            return self._run_node(node, g)
+
     def _run_node(self, node: Node, g: Any) -> Any:
         """Run a node with hooks, anomaly checks, or recorded."""
         L.current = node
@@ -321,7 +326,7 @@ class Pass:
             grads = [self._unwrap(x) for x in grads]
             g = [self._unwrap(x) for x in g] if isinstance(g, list) else self._unwrap(g)
         if L.anomaly and L.check_nan:
-            _check_nan(node, grads)
+            anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
         fitting = fit_recorded if self.recorded else fit
@@ -368,24 +373,3 @@ class Pass:
 
     def _unwrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else g._raw
-
-
-def _check_nan(node: Node, grads: Any) -> None:
-    for i, g in enumerate(grads):
-        raw = g._raw if isinstance(g, Tensor) else g
-        if raw is not None and np.isnan(raw).any():
-            _print_anomaly(node)
-            raise RuntimeError(f"Function '{node._name()}' returned nan values in its {i}th output.")
-
-
-def _print_anomaly(node: Node) -> None:
-    import warnings
-
-    lines = node.metadata.get("traceback_")
-    text = (
-        f"Error detected in {node._name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
-        if lines
-        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
-    )
-    warnings.warn(text, UserWarning, stacklevel=2)
-    extra_of(node)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import general, placement
-from .arrangement import arranged
+from .arrangement import arranged, settled
 from .code_cache import compiled
 from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
@@ -55,7 +55,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
         "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
-        "promote_pair": general.promote_pair, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
+        "promote_pair": general.promote_pair, "settled": settled, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "SavedList": SavedList, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
         "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
@@ -264,6 +264,12 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     asked = " or ".join(map(_asks, op.inputs))
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
     lines += [f"    if {none} and not ({asked}):", f"        {_without_edge(op)}", f"        {hang}", f"        return {_returned(op)}"]
+    if (op.promotes or op.pointwise) and len(op.tensors) > 1 and not op.multiple:
+        raws = [f"raw_{p.name}" for p in op.tensors]
+        lines += [
+            f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {raws[0]}.flags.c_contiguous:",
+            f"        made._raw = raw = settled(raw, {', '.join(raws)})",
+        ]
     lines += [
         f"    {made}._counter = [0]"
         for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True) if name in op.saved_names

@@ -6,6 +6,7 @@ Compiled operations come here whenever something unusual is on (see `Shared.spec
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import time
 import traceback
@@ -17,6 +18,7 @@ import numpy as np
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
 from . import autocast, dims, dtypes, placement
+from .arrangement import settled
 from .memory import resized
 from .named import type_name
 from .node import Edge, Node, View, edge_of, extra_of, like_of
@@ -92,7 +94,13 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     except TypeError:
         check_dtypes(op, *raws)
         raise
-    return list(result) if op.multiple else [result]
+    if op.multiple:
+        return list(result)
+    if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
+        operands = [raws[i] for i, _ in op.places if raws[i] is not None]
+        if not operands[0].flags.c_contiguous and all(x.__class__ is np.ndarray for x in operands if x.ndim):
+            result = settled(result, *operands)
+    return [result]
 
 
 def check_broadcast(*raws: Any) -> None:
@@ -388,10 +396,18 @@ _PROPERTIES: dict[str, Any] = {
 }
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_INTERNALS = (os.path.join(_PACKAGE, "_core"), os.path.join(_PACKAGE, "_ops"))
+"""Whose lines are not shown at the end of a traceback: PyTorch has none there."""
+
+
 def annotate(node: Node) -> None:
     """Under anomaly detection, remember where the node was made and by which node's backward."""
     if L.anomaly:
         extra_of(node)
-        node.metadata["traceback_"] = traceback.format_stack()[:-3]
+        frames = traceback.extract_stack()
+        while len(frames) > 1 and frames[-1].filename.startswith(_INTERNALS):
+            frames.pop()
+        node.metadata["traceback_"] = frames.format()
         if L.current is not None:
             node.metadata["parent_"] = L.current

@@ -3,9 +3,11 @@
 # ruff: noqa: E741, F841, SIM117
 from __future__ import annotations
 
+import hashlib
 import threading
+import warnings
 
-from tests.torch.autograd.behaviours import case, checkpointing, err, graph, leaf
+from tests.torch.autograd.behaviours import case, checkpointing, err, graph, leaf, made
 
 
 @case
@@ -701,3 +703,160 @@ def engine_ckpt_nograd_input(torch):
     y.sum().backward()
     z = checkpoint(lambda a: a * w, x, use_reentrant=True)
     return w.grad, z
+
+
+def _told(run):
+    """The error of `run` in anomaly mode, and the first line of each paragraph that it was warned with."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        said = err(run)
+    return said, [str(w.message).strip().split(" (Triggered")[0].split("\n")[0] for w in caught]
+
+
+@case
+def engine_anomalies_are_told_with_all_they_came_from(torch):
+    grad, anomaly = torch.autograd.grad, torch.autograd.set_detect_anomaly
+
+    def of_third_order():
+        x = leaf(torch, 0.0, 1.0)
+        (g,) = grad((x**1.5).sum(), x, create_graph=True)
+        (h,) = grad(g.sum(), x, create_graph=True)
+        return grad(h.sum(), x)
+
+    def of_a_hook():
+        y = leaf(torch) * 2
+        y.register_hook(lambda g: 1 / 0)
+        y.sum().backward()
+
+    def of_a_function():
+        made(torch, lambda ctx, x: x * 2, lambda ctx, g: 1 / 0).apply(leaf(torch)).sum().backward()
+
+    def of_a_second_pass():
+        y = leaf(torch).exp()
+        y.sum().backward()
+        y.sum().backward()
+
+    def of_a_change():
+        y = leaf(torch).exp()
+        y.add_(1)
+        y.sum().backward()
+
+    with anomaly(True):
+        inside = [_told(run) for run in (of_third_order, of_a_hook, of_a_function, of_a_second_pass, of_a_change)]
+    y = leaf(torch, 0.0, 1.0).sqrt() * 0
+    with anomaly(True):
+        return inside, _told(lambda: y.sum().backward())
+
+
+@case
+def engine_nodes_of_derivatives_run_in_one_order(torch):
+    """Which node of the first, second and third derivative runs when: two gradients of one node are worked out in a certain order."""
+    pair = made(
+        torch, lambda ctx, x: (ctx.save_for_backward(x, x.sin()), x.sin() * x, x.sin())[1:],
+        lambda ctx, g, h: g * (ctx.saved_tensors[0].sin() + ctx.saved_tensors[0].cos()) + h * ctx.saved_tensors[0].cos(),
+    )  # fmt: skip
+    seen = []
+    functions = (
+        lambda a, b: a * b, lambda a, b: (a + 3) ** b, lambda a, b: a.lerp(b, a * b), lambda a, b: torch.addcmul(a, a, b),
+        lambda a, b: torch.where(a > b, a * b, b), lambda a, b: torch.nn.functional.mse_loss(a, b), lambda a, b: a.sum() * b - a.exp(),
+        lambda a, b: (a[:, None] * b) @ b, lambda a, b: torch.outer(a, b).tanh(), lambda a, b: torch.maximum(a * b, b),
+    )  # fmt: skip
+    for f in functions:
+        x = leaf(torch, 0.3, 0.7)
+        current, orders = f(*pair.apply(x)), []
+        for _ in range(3):
+            root = current.sum()
+            numbers, order = _numbered(root), []
+            handles = [
+                node.register_prehook(lambda _, i=i, order=order: order.append(i))
+                for node, i in numbers.items()
+                if "Accumulate" not in node.name()
+            ]
+            (current,) = torch.autograd.grad(root, x, create_graph=True)
+            for handle in handles:
+                handle.remove()
+            orders.append(order)
+        seen.append(orders)
+    return seen
+
+
+def _numbered(tensor):
+    """Nodes by depth first."""
+    numbers, stack = {}, [tensor.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in numbers:
+            numbers[node] = len(numbers)
+            stack += [target for target, _ in reversed(node.next_functions)]
+    return numbers
+
+
+@case
+def engine_grad_by_a_dict_and_hooks_that_answer_none(torch):
+    x = leaf(torch)
+    y = x * 2
+    by_name = torch.autograd.grad(x.sum(), {"x": x, "y": y}, allow_unused=True)
+    empty = err(lambda: torch.autograd.grad(x.sum(), {}))
+    z = x**2
+    z.grad_fn.register_prehook(lambda grads: (None,))
+    z.sum().backward()
+    hooks = err(lambda: torch.autograd.graph.saved_tensors_hooks(1, 2).__enter__())
+    complex_backward = made(torch, lambda ctx, t: t * 2, lambda ctx, g: g.to(torch.complex64))
+    kinds = [err(lambda kind=kind: _hooked(torch, kind)) for kind in (torch.complex64, torch.float64)]
+    return by_name, empty, x.grad, hooks, err(lambda: torch.autograd.grad(complex_backward.apply(x).sum(), x)), kinds
+
+
+def _hooked(torch, kind):
+    x = leaf(torch)
+    x.register_hook(lambda g: g.to(kind))
+    (x * 2).sum().backward()
+
+
+def _told_short(found):
+    return hashlib.sha1(repr(found).encode()).hexdigest()[:8]
+
+
+def _three_derivatives(torch, f, shapes):
+    """The graphs of three derivatives of `f` by both its matrices."""
+    inputs = [torch.arange(1.0, 1 + n * m, dtype=torch.float64).sin().reshape(n, m).requires_grad_() for n, m in shapes]
+    current, found = f(*inputs), []
+    for order in range(3):
+        if not current.requires_grad:
+            break
+        gradients = torch.autograd.grad((current if order else current**2).sum(), inputs, create_graph=True, allow_unused=True)
+        found.append([None if g is None else graph(g) for g in gradients])
+        current = sum((g.sum() for g in gradients if g is not None and g.requires_grad), torch.zeros(()))
+    return found
+
+
+@case
+def engine_graphs_of_products_of_small_matrices(torch):
+    """Rows, columns and single numbers: their strides choose the formula of a product's gradient."""
+    linear = torch.nn.functional.linear
+    products = {
+        "mm": lambda a, b: a @ b, "transposed": lambda a, b: (b.t() @ a.t()).tanh(), "linear": lambda a, b: linear(a, b.t()),
+        "twice": lambda a, b: (a @ b) @ b.t(), "addmm": lambda a, b: torch.addmm(a.sum(1, keepdim=True), a, b), "mv": lambda a, b: a @ b[:, 0],
+        "vm": lambda a, b: a[0] @ b, "bmm": lambda a, b: a[None] @ b[None], "new dimensions": lambda a, b: a[0][None] @ b[:, 0][:, None],
+        "outer": lambda a, b: torch.outer(a[0], b[0]), "expanded": lambda a, b: a[0].expand(3, -1) @ b,
+    }  # fmt: skip
+    shapes = [((n, k), (k, m)) for n in (1, 2) for k in (1, 3) for m in (1, 2)]
+    return {name: [_told_short(_three_derivatives(torch, f, pair)) for pair in shapes] for name, f in products.items()}
+
+
+@case
+def engine_layout_of_results_of_two_tensors(torch):
+    """Strides where the arguments lie in different orders."""
+    lay = {
+        "rows": lambda n, m: torch.ones(n, m), "columns": lambda n, m: torch.ones(m, n).t(), "one row": lambda n, m: torch.ones(1, m).expand(n, m),
+        "one column": lambda n, m: torch.ones(n, 1).expand(n, m), "steps": lambda n, m: torch.ones(n, 2 * m)[:, ::2], "vector": lambda n, m: torch.ones(m),
+    }  # fmt: skip
+    operations = (
+        torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2, torch.pow, torch.hypot,
+        lambda a, b: torch.where(a > 0, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: torch.addcmul(a, b, a),
+    )  # fmt: skip
+    found = {}
+    for one in lay:
+        for other in lay:
+            pairs = [[lay[kind](2, 3).requires_grad_() for kind in (one, other)] for _ in operations]
+            found[f"{one}, {other}"] = [f(*pair).stride() for f, pair in zip(operations, pairs, strict=True)]
+    return found
