@@ -154,6 +154,8 @@ class Check:
         return None
 
     def _unclear(self, args: tuple[Any, ...], error: Exception) -> Exception:
+        if isinstance(error, IndexError) and "out of bounds" in str(error):
+            return IndexError("index out of range in self")
         given = ", ".join(f"Tensor{list(x.shape)}" if isinstance(x, Tensor) else type_name(x) for x in args)
         kind = TypeError if _WRONG_KIND.search(str(error)) else RuntimeError
         return kind(f"{self.name}(): cannot be computed for ({given}): {error}")

@@ -235,9 +235,20 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
 
 
 @composite(method=False)
+def _check_mixed(input: Tensor, *parameters: Any) -> None:
+    """Raise PyTorch's errors for parameters of another dtype: halves may have some in single precision."""
+    others = [p._raw.dtype for p in parameters if p is not None and p._raw.dtype != input._raw.dtype]
+    if any(kind != np.float32 for kind in others):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if others and input._raw.dtype.itemsize != 2:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """The result of `layer_norm`, with the means and the inverse deviations."""
-    return layer_norm_op(input, _check_normalized(input, normalized_shape, weight, bias), weight, bias, eps)
+    sizes = _check_normalized(input, normalized_shape, weight, bias)
+    _check_mixed(input, weight, bias)
+    return layer_norm_op(input, sizes, weight, bias, eps)
 
 
 @composite(method=False)
@@ -337,6 +348,7 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
+    _check_mixed(input, weight, bias, running_mean, running_var)
     if not input._raw.size:
         return _empty_batch(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
@@ -359,6 +371,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
             )
+    _check_mixed(input, weight, bias)
     found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
     return found
 
