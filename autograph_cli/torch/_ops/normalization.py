@@ -234,7 +234,6 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
     return sizes
 
 
-@composite(method=False)
 def _check_mixed(input: Tensor, *parameters: Any) -> None:
     """Raise PyTorch's errors for parameters of another dtype: halves may have some in single precision."""
     others = [p._raw.dtype for p in parameters if p is not None and p._raw.dtype != input._raw.dtype]
@@ -244,6 +243,7 @@ def _check_mixed(input: Tensor, *parameters: Any) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
+@composite(method=False)
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """The result of `layer_norm`, with the means and the inverse deviations."""
     sizes = _check_normalized(input, normalized_shape, weight, bias)
