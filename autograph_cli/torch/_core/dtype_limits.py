@@ -46,6 +46,8 @@ _COMPLEX: dict[str, tuple[type[Exception], str]] = {
     },
 }  # fmt: skip
 """What is said of complex numbers by operations that say more than that a kernel lacks them."""
+_NEED_DIMENSIONS = ("cummax", "cummin", "kthvalue", "mode")
+"""What does not come to its kernel with a tensor of no dimensions."""
 _REFUSED = {name: (kinds, kernel) for kinds, kernels in _KERNELS.items() for name, kernel in kernels.items()}
 
 
@@ -57,9 +59,11 @@ def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     if not kinds:
         return kernel
 
+    always = identifier not in _NEED_DIMENSIONS
+
     @functools.wraps(kernel)
     def run(first: Any, *rest: Any) -> Any:
-        if first.dtype.kind in kinds:
+        if first.dtype.kind in kinds and (always or first.ndim):
             raise _refusal(missing, said, first, rest)
         return kernel(first, *rest)
 

@@ -177,6 +177,8 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
         found = Transforms.out(op, args, out)
         if found is not NotImplemented:
             return found
+    if not op.multiple and not isinstance(out, Tensor):
+        raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if L.grad and any(t.requires_grad for t in [*given, *targets]):

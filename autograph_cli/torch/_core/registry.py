@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import autocast, dtypes, general
+from .named import type_name
 from .operation import Operation, operations
 from .state import L
 from .tensor import Tensor
@@ -140,6 +141,15 @@ def _tensors(given: Any) -> Iterable[Tensor]:
             yield from _tensors(x)
 
 
+def out_tensors(name: str, out: Any) -> list[Tensor]:
+    """The tensors that results are to be written into; TypeError for what is none."""
+    targets = list(out) if isinstance(out, (tuple, list)) else [out]
+    for target in targets:
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(target)}")
+    return targets
+
+
 def no_out(name: str) -> RuntimeError:
     """PyTorch's error for `out=` in the graph."""
     return RuntimeError(
@@ -157,7 +167,7 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
             kwargs = _renamed(names, kwargs)
         if out is None:
             return run(*args, **kwargs)
-        targets = [out] if isinstance(out, Tensor) else list(out)
+        targets = out_tensors(run.__name__, out)
         if L.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
             raise no_out(run.__name__)
         if "apart" in rules:
@@ -169,6 +179,10 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
         finally:
             L.grad, L.autocast = before, lower
         found = [results] if isinstance(results, Tensor) else list(results)
+        if isinstance(results, Tensor) and not isinstance(out, Tensor):
+            raise TypeError(f"{run.__name__}(): argument 'out' must be Tensor, not {type_name(out)}")
+        if len(found) != len(targets):
+            raise TypeError(f"expected tuple of {len(found)} elements but got {len(targets)}")
         if "exact" in rules:
             _check_dtypes(targets, found)
         for target, result in zip(targets, found, strict=True):

@@ -258,7 +258,33 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    return index_reduce_op, input, dims.wrap(dim, input.ndim), index, source, reduce, include_self
+    d = dims.wrap(dim, input.ndim)
+    _check_reduced(input, d, index, source)
+    return index_reduce_op, input, d, index, source, reduce, include_self
+
+
+def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """Raise PyTorch's errors for an index and a source that do not fit `index_reduce` along `dim`."""
+    name, i, s = "index_reduce_():", index._raw, source._raw
+    if i.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name} Expected dtype int32/int64 for index but got: {dtypes.cpp_name(i.dtype)}")
+    if s.dtype != input._raw.dtype:
+        kinds = [dtypes.cpp_name(x._raw.dtype) for x in (input, source)]
+        raise RuntimeError(f"{name} self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    if i.ndim > 1:
+        kind = dtypes.cpp_name(i.dtype)
+        raise IndexError(f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: {list(i.shape)}")
+    if s.ndim and dim >= s.ndim:
+        raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
+    n = s.shape[dim] if s.ndim else 1
+    if i.size != n:
+        raise RuntimeError(f"{name} Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}")
+    rest = [tuple(n for d, n in enumerate(raw.shape) if d != dim) for raw in (input._raw, s)]
+    if rest[0] != rest[1]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input._raw.shape)} source.shape = {list(s.shape)}"
+        )
 
 
 # ---------------------------------------------------------------- without bounds checks

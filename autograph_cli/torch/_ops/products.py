@@ -145,9 +145,9 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last dimensions."""
-    _same_kind(input, other)
     if input.ndim == 0 or other.ndim == 0:
         return arithmetic.mul(input, other)
+    _same_kind(input, other)
     if input._raw.shape[-1] != other._raw.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input._raw.shape)} and "

@@ -113,11 +113,18 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, 
     return finish("eye", np.eye(int(n), None if m is None else int(m), dtype=wanted), requires_grad, out)
 
 
+def _check_lengths(row: int, col: int) -> None:
+    for name, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{n}")
+
+
 @composite(method=False)
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
 ) -> Tensor:
     """The places on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
+    _check_lengths(row, col)
     return _triangle("tril_indices", np.tri(row, col, offset, dtype=bool), dtype, device, layout)
 
 
@@ -126,6 +133,7 @@ def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
 ) -> Tensor:
     """The places on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
+    _check_lengths(row, col)
     return _triangle("triu_indices", ~np.tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
 
 

@@ -94,7 +94,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, requir
         raise RuntimeError("Duplicate dim not allowed")
     made = public["empty"]([size[d] for d in order], dtype=dtype, **placement)
     found = make(made._raw.transpose(np.argsort(order)) if made.ndim else made._raw)
-    return found.requires_grad_(requires_grad)
+    return found.requires_grad_() if requires_grad else found
 
 
 def _sparse(name: str) -> Any:

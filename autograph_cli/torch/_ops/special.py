@@ -234,6 +234,8 @@ def _polygamma_method(input: Tensor, n: int) -> Tensor:
 
 @composite(function=False, name="polygamma_")
 def _polygamma_in_place(input: Tensor, n: int) -> Tensor:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
     return run_inplace(polygamma_in_place.op, (input, n))
 
 

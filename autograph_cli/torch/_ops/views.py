@@ -349,7 +349,9 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     start = offset_in(raw)
     place = start if storage_offset is None else storage_offset
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {len(size)} vs {len(stride)}")
+        raise RuntimeError("mismatch in length of strides and shape")
+    if place < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {place}")
     needed, room = spanned(size, stride, place), capacity(raw)
     if needed > room:
         raise RuntimeError(

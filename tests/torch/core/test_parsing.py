@@ -1,0 +1,71 @@
+"""Arguments are read as PyTorch reads them; how wrong calls are refused stands in ops/test_refusals.py."""
+
+import numpy as np
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._core import parsing
+from autograph_cli.torch._core.guards import Check, guarded
+
+X = torch.ones(2, 3)
+TAKEN = [
+    ("torch", "add", (X, 2.0), {"alpha": 3}),
+    ("torch", "add", (X, 2, X), {}),  # add(input, alpha, other), which PyTorch takes and no longer tells of
+    ("torch", "sum", (X,), {"axis": 1, "keepdims": True}),
+    ("torch", "sum", (X, (0, 1)), {"dtype": float}),
+    ("torch", "zeros", (2, 3), {}),
+    ("torch", "zeros", ([2, torch.tensor(3)],), {"device": "cpu"}),
+    ("torch", "topk", (X, torch.tensor([1])), {}),
+    ("torch", "clamp", (X, torch.tensor(1.0)), {"max": torch.tensor(2.0)}),
+    ("torch", "where", (X > 0, X, 0), {}),
+    ("torch", "cat", ([X, X],), {"dim": np.int64(0)}),
+    ("torch", "conv2d", (X, X, None, 1, "same"), {}),
+    ("Tensor", "view", (3, 2), {}),
+    ("Tensor", "view", (torch.int32,), {}),
+    ("Tensor", "permute", (1, 0), {}),
+    ("Tensor", "to", ("cpu", torch.float64), {"copy": True}),
+    ("nn", "gelu", (X,), {"approximate": "tanh"}),
+    ("linalg", "norm", (X, 2, (0, 1)), {}),
+    ("special", "zeta", (X, 2.0), {}),
+]
+
+
+@pytest.mark.parametrize("space, name, args, kwargs", TAKEN, ids=[f"{row[0]}.{row[1]}" for row in TAKEN])
+def test_a_call_that_pytorch_takes_is_taken(space, name, args, kwargs):
+    parsing.parser(space, name).check(args, kwargs)
+
+
+def test_every_signature_is_read_and_of_known_types():
+    for space, names in parsing._listed().items():
+        for full in names:
+            read = parsing.parser(space, full.removeprefix(f"{space}_"))
+            kinds = {p.kind for s in read.signatures for p in s.parameters}
+            assert kinds <= parsing.SHOWN.keys() & parsing._TAKES.keys(), full
+
+
+def test_what_was_taken_is_known_by_its_types_unless_the_value_decides():
+    check = Check("torch", "flip", torch.flip)
+    check((X, (0,)), {})
+    assert check.known == {(torch.Tensor, (tuple, int))}
+    with pytest.raises(TypeError, match=r"flip\(\): argument 'dims' \(position 2\) must be tuple of ints, not float"):
+        check((X, 1.5), {})
+
+
+def test_an_error_of_the_engine_itself_names_the_function():
+    def half(input):
+        return input._nothing
+
+    with pytest.raises(TypeError, match=r"half\(\): cannot be computed for \(Tensor\[2, 3\]\)") as caught:
+        exec("run(x)", {"run": guarded(Check("", "half", _inside(half))), "x": X})
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
+def _inside(run):
+    """The function as if it stood in the engine."""
+    code = run.__code__.replace(co_filename=parsing.__file__)
+    return type(run)(code, run.__globals__, run.__name__)
+
+
+def test_an_error_of_the_callers_own_code_is_left_alone():
+    with pytest.raises(KeyError, match="mine"):
+        torch.nn.functional.triplet_margin_with_distance_loss(X, X, X, distance_function=lambda a, b: {}["mine"])
