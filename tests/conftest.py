@@ -13,6 +13,8 @@ import pytest
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
 
 ROOT = Path(__file__).parent.parent
+needs_columns = pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
+"""For tests in which a name is known by the column of what it is bound to."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

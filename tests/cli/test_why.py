@@ -12,6 +12,7 @@ from click.testing import Result
 
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
+from tests.conftest import needs_columns
 
 Cli = Callable[..., Result]
 Ask = Callable[[str, str, str], Result]
@@ -109,6 +110,7 @@ def test_a_module_that_runs_without_recording_is_named(ask: Ask) -> None:
     assert "Cut at expr.py:6 `d = net(x)`: torch.no_grad(), of net; d, which has no history, enters mul at expr.py:7." in words
 
 
+@needs_columns
 def test_a_cut_in_a_module_is_named_where_its_variable_is_known(ask: Ask) -> None:
     script = """
 class Net(torch.nn.Module):

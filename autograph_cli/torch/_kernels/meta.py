@@ -148,11 +148,13 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Meta:
         return self._view(self._geometry.diagonal(offset, axis1, axis2))
 
-    def reshape(self, *shape: Any, order: str = "C") -> Meta:
-        """A view where the strides allow it, else a copy."""
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Meta:
+        """A view where the strides allow it, else a copy; ValueError if there is to be none."""
         if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             shape = tuple(shape[0])
         found = self._reshaped(shape)
+        if found is None and copy is False:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
         return Meta(reshaped_shape(self.size, shape), self.dtype) if found is None else found
 
     def _reshaped(self, shape: Any) -> Meta | None:

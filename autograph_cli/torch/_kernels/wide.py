@@ -51,5 +51,5 @@ def widen(kernels: type) -> None:
     made = {getattr(kernels, name): widened(getattr(kernels, name)) for name in IN_FLOAT32}
     for name in dir(kernels):
         method = getattr(kernels, name)
-        if getattr(method, "__hash__", None) and method in made:
+        if callable(method) and method in made:
             setattr(kernels, name, made[method])
