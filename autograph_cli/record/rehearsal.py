@@ -111,6 +111,8 @@ class Rehearsal:
         """Those before them of which nodes live on."""
         self.depth = 0
         """How many steps must be known for the sake of the last one."""
+        self.last: Step | None = None
+        """The last step that went as a known one."""
         self.reach = 0
         """How many steps back any step hangs on."""
         self.total, self.stop = 0, 0
@@ -292,11 +294,24 @@ class Rehearsal:
         if self.reach:
             self._remember(self.numbers)
         self._clear()
+        if len(self.root.then) > 1:
+            self._foresee(step)
         self.total += 1
         self.at = root = self.root
         self.observer.created = root.next
         if self.total >= self.stop or step.times & (step.times - 1) == 0 or self.depth >= RECENT:
             self.observer.repeated(step)
+
+    def _foresee(self, step: Step) -> None:
+        """Expect the step that came after this one the last time."""
+        root, first = self.root, step.events[0]
+        if self.last is not None:
+            self.last.after = first
+        self.last = step
+        if step.after is not None and step.after is not root.then[0] and isinstance(step.after, Made):
+            root.then.remove(step.after)
+            root.then.insert(0, step.after)
+            root.next = step.after.created
 
     def _meet(self, run: Run) -> None:
         for slot, _ in run.step.new:
@@ -348,7 +363,7 @@ class Rehearsal:
         self._remember(numbers)
         self._clear()
         if self.events > MOST_EVENTS:
-            self.events, self.reach, self.root = 0, 0, Event(None, self.observer.surprised)
+            self.events, self.reach, self.last, self.root = 0, 0, None, Event(None, self.observer.surprised)
 
 
 def _is_free(x: Any) -> bool:
