@@ -203,20 +203,26 @@ class Rehearsal:
 
     def has_names(self, event: Begun) -> bool:
         """Whether names that may change are those of this event."""
-        return all(self._has_name(*known) for known in event.unsure)
-
-    def _has_name(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
-        """Whether a name still stands for what it stood for, or for what this is a view of."""
-        where, place, number = address
-        given = self.slots[place].ref() if where == SLOT else None
-        if given is not None and given._base is not None and base is not None and given._base is base():
+        unsure = [known for known in event.unsure if not self._has_same_base(*known)]
+        if not unsure:
             return True
-        for tensor in names.named(name, [names.variables_of(frame) for frame in reversed(script_frames())]):
-            edge = tensor._edge
-            if where == SLOT:
-                return tensor is given or (given is not None and tensor is given._base)
-            return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
-        return False
+        known = names.named({name for _, name, _ in unsure}, map(names.variables_of, reversed(script_frames())))
+        return all(any(self._is(x, address) for x in known.get(name, ())) for address, name, _ in unsure)
+
+    def _has_same_base(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
+        """Whether this is a view of the same tensor as before."""
+        given = self.slots[address[1]].ref() if base is not None else None
+        return given is not None and base is not None and given._base is not None and given._base is base()
+
+    def _is(self, tensor: Tensor, address: Address) -> bool:
+        """Whether this is the tensor at an address, or what that is a view of."""
+        where, place, number = address
+        if where == SLOT:
+            given = self.slots[place].ref()
+            return given is not None and (tensor is given or tensor is given._base)
+        edge: Any = tensor._edge
+        edge = edge.edge if edge.__class__ is View else edge
+        return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
 
     def _number(self, address: Address) -> int | None:
         where, place, _ = address
