@@ -1,16 +1,21 @@
 """What recording adds to the time of a training loop: the same loop with and without `autograph run`'s recorder, in turns.
 
     python benchmarks/recording.py [rounds]
+    python benchmarks/recording.py --script FILE [rounds]
 
-CPU time of the process, one thread; the median of the rounds' ratios. Needs no PyTorch.
+CPU time of the process, one thread; the median of the rounds' ratios. With a script: the same for all of `FILE`, without
+the time that the imports take. Needs no PyTorch.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import statistics
 import sys
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -25,47 +30,101 @@ for step in range({steps}):
     loss.backward()
     optimizer.step()
 """
-LOOPS = {
+GAN = """
+for step in range({steps}):
+    fake = make(torch.randn(32, 8))
+    d_optimizer.zero_grad()
+    d_loss = criterion(judge(x), ones) + criterion(judge(fake.detach()), zeros)
+    d_loss.backward()
+    d_optimizer.step()
+    g_optimizer.zero_grad()
+    g_loss = criterion(judge(fake), ones)
+    g_loss.backward()
+    g_optimizer.step()
+"""
+PENALTY = """
+for step in range({steps}):
+    optimizer.zero_grad()
+    at = torch.randn(32, 2, requires_grad=True)
+    slope, = torch.autograd.grad(model(at).sum(), at, create_graph=True)
+    loss = criterion(model(x), y) + ((slope.norm(dim=1) - 1) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+MIXED = """
+for step in range({steps}):
+    last = step % 10 == 9
+    loss = criterion(model(x[:20] if last else x), y[:20] if last else y)
+    loss.backward()
+    if step % 2:
+        optimizer.step()
+        optimizer.zero_grad()
+    if last:
+        with torch.no_grad():
+            criterion(model(x), y)
+"""
+LOOPS: dict[str, tuple[str, int, str]] = {
     "LeNet, batch 16": (
         "model = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),\n"
         "    nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 10))\n"
         "x, y, criterion = torch.randn(16, 1, 28, 28), torch.randint(0, 10, (16,)), nn.CrossEntropyLoss()\n"
-        "optimizer = torch.optim.Adam(model.parameters())\n", 250),
+        "optimizer = torch.optim.Adam(model.parameters())\n", 250, TRAIN),
     "784-128-10, batch 64": (
         "model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))\n"
         "x, y, criterion = torch.randn(64, 784), torch.randint(0, 10, (64,)), nn.CrossEntropyLoss()\n"
-        "optimizer = torch.optim.Adam(model.parameters())\n", 1000),
+        "optimizer = torch.optim.Adam(model.parameters())\n", 1000, TRAIN),
     "2-16-16-1, batch 32": (
         "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))\n"
         "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
-        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n", 5000),
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n", 5000, TRAIN),
+    "GAN, two steps in turn": (
+        "make = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))\n"
+        "judge = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(), nn.Linear(16, 1))\n"
+        "x, ones, zeros, criterion = torch.randn(32, 2), torch.ones(32, 1), torch.zeros(32, 1), nn.BCEWithLogitsLoss()\n"
+        "d_optimizer, g_optimizer = (torch.optim.Adam(m.parameters()) for m in (judge, make))\n", 1000, GAN),
+    "gradient penalty": (
+        "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))\n"
+        "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
+        "optimizer = torch.optim.Adam(model.parameters())\n", 500, PENALTY),
+    "batches, evaluation": (
+        "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))\n"
+        "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n", 2000, MIXED),
 }  # fmt: skip
 
 
-def seconds(name: str, *, record: bool) -> float:
-    build, steps = LOOPS[name]
-    code = compile(HEAD + build + TRAIN.format(steps=steps), "loop.py", "exec")
-    scope = {"__name__": "__main__"}
-    recorder = Recorder("first,last", "loop.py") if record else None
+def seconds(source: str, *, record: bool, file: str = "loop.py") -> float:
+    code = compile(source, file, "exec")
+    scope = {"__name__": "__main__", "__file__": file}
+    recorder = Recorder("first,last", file) if record else None
     if recorder is not None:
         recorder.start()
     start = time.process_time()
-    exec(code, scope)
-    elapsed = time.process_time() - start
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, scope)
     if recorder is not None:
         recorder.finish(scope)
-    return elapsed
+    return time.process_time() - start
+
+
+def compare(name: str, source: str, steps: int, rounds: int, file: str = "loop.py") -> None:
+    seconds(source, record=True, file=file)
+    pairs = [[seconds(source, record=record, file=file) for record in (False, True)] for _ in range(rounds)]
+    plain, recorded = (statistics.median(pair[i] for pair in pairs) / steps * 1e6 for i in (0, 1))
+    print(f"{name:22} {plain:10.1f} {recorded:10.1f} {statistics.median(b / a for a, b in pairs):7.2f}", flush=True)
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    script = sys.argv[2] if sys.argv[1:2] == ["--script"] else None
+    numbers = sys.argv[3:] if script else sys.argv[1:]
+    rounds = int(numbers[0]) if numbers else 5
     print(f"{'loop':22} {'us a step':>10} {'recorded':>10} {'ratio':>7}   (median of {rounds})")
     with serve():
-        for name, (_, steps) in LOOPS.items():
-            seconds(name, record=True)
-            pairs = [[seconds(name, record=record) for record in (False, True)] for _ in range(rounds)]
-            plain, recorded = (statistics.median(pair[i] for pair in pairs) / steps * 1e6 for i in (0, 1))
-            print(f"{name:22} {plain:10.1f} {recorded:10.1f} {statistics.median(b / a for a, b in pairs):7.2f}")
+        if script is not None:
+            compare(os.path.basename(script), Path(script).read_text(encoding="utf-8"), 1, rounds, script)
+            return
+        for name, (build, steps, body) in LOOPS.items():
+            compare(name, HEAD + build + body.format(steps=steps), steps, rounds)
 
 
 if __name__ == "__main__":

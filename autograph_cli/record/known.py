@@ -131,6 +131,8 @@ class Step:
         self.reach = max([where for event in self.events for where, _, _ in addresses(event)], default=0)
         """How many steps back its nodes hang on."""
         self.last_begun = next(event for event in reversed(self.events) if isinstance(event, Begun) and event.outermost)
+        self.after: Event | None = None
+        """How the step began that came after it the last time."""
         self.times = 0
         """How often it was met again."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -88,12 +88,15 @@ def is_counted(name: str) -> bool:
     return _COUNTED.search(name) is not None
 
 
-def named(name: str, spaces: Iterable[Mapping[str, Any]]) -> Iterator[Tensor]:
-    """What a name with a path stands for in these namespaces."""
-    root = re.split(r"[.\[]", name, maxsplit=1)[0]
+def named(wanted: Collection[str], spaces: Iterable[Mapping[str, Any]]) -> dict[str, list[Tensor]]:
+    """What names with paths stand for in these namespaces."""
+    roots = {re.split(r"[.\[]", name, maxsplit=1)[0] for name in wanted}
+    found: dict[str, list[Tensor]] = {}
     for space in spaces:
-        if root in space:
-            yield from (tensor for path, tensor in tensors_in(root, space[root]) if path == name)
+        for root in roots:
+            for path, tensor in tensors_in(root, space.get(root)):
+                found.setdefault(path, []).append(tensor)
+    return found
 
 
 def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:

@@ -111,6 +111,8 @@ class Rehearsal:
         """Those before them of which nodes live on."""
         self.depth = 0
         """How many steps must be known for the sake of the last one."""
+        self.last: Step | None = None
+        """The last step that went as a known one."""
         self.reach = 0
         """How many steps back any step hangs on."""
         self.total, self.stop = 0, 0
@@ -201,20 +203,26 @@ class Rehearsal:
 
     def has_names(self, event: Begun) -> bool:
         """Whether names that may change are those of this event."""
-        return all(self._has_name(*known) for known in event.unsure)
-
-    def _has_name(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
-        """Whether a name still stands for what it stood for, or for what this is a view of."""
-        where, place, number = address
-        given = self.slots[place].ref() if where == SLOT else None
-        if given is not None and given._base is not None and base is not None and given._base is base():
+        unsure = [known for known in event.unsure if not self._has_same_base(*known)]
+        if not unsure:
             return True
-        for tensor in names.named(name, [names.variables_of(frame) for frame in reversed(script_frames())]):
-            edge = tensor._edge
-            if where == SLOT:
-                return tensor is given or (given is not None and tensor is given._base)
-            return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
-        return False
+        known = names.named({name for _, name, _ in unsure}, map(names.variables_of, reversed(script_frames())))
+        return all(any(self._is(x, address) for x in known.get(name, ())) for address, name, _ in unsure)
+
+    def _has_same_base(self, address: Address, name: str, base: weakref.ref[Tensor] | None) -> bool:
+        """Whether this is a view of the same tensor as before."""
+        given = self.slots[address[1]].ref() if base is not None else None
+        return given is not None and base is not None and given._base is not None and given._base is base()
+
+    def _is(self, tensor: Tensor, address: Address) -> bool:
+        """Whether this is the tensor at an address, or what that is a view of."""
+        where, place, number = address
+        if where == SLOT:
+            given = self.slots[place].ref()
+            return given is not None and (tensor is given or tensor is given._base)
+        edge: Any = tensor._edge
+        edge = edge.edge if edge.__class__ is View else edge
+        return edge.__class__ is tuple and edge[1] == number and edge[0]._seq == self._number(address)
 
     def _number(self, address: Address) -> int | None:
         where, place, _ = address
@@ -292,11 +300,24 @@ class Rehearsal:
         if self.reach:
             self._remember(self.numbers)
         self._clear()
+        if len(self.root.then) > 1:
+            self._foresee(step)
         self.total += 1
         self.at = root = self.root
         self.observer.created = root.next
         if self.total >= self.stop or step.times & (step.times - 1) == 0 or self.depth >= RECENT:
             self.observer.repeated(step)
+
+    def _foresee(self, step: Step) -> None:
+        """Expect the step that came after this one the last time."""
+        root, first = self.root, step.events[0]
+        if self.last is not None:
+            self.last.after = first
+        self.last = step
+        if step.after is not None and step.after is not root.then[0] and isinstance(step.after, Made):
+            root.then.remove(step.after)
+            root.then.insert(0, step.after)
+            root.next = step.after.created
 
     def _meet(self, run: Run) -> None:
         for slot, _ in run.step.new:
@@ -348,7 +369,7 @@ class Rehearsal:
         self._remember(numbers)
         self._clear()
         if self.events > MOST_EVENTS:
-            self.events, self.reach, self.root = 0, 0, Event(None, self.observer.surprised)
+            self.events, self.reach, self.last, self.root = 0, 0, None, Event(None, self.observer.surprised)
 
 
 def _is_free(x: Any) -> bool:
