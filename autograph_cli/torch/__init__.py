@@ -129,7 +129,7 @@ globals().update(registry.functions)
 
 _AT_NEED = (
     "compiler", "cpu", "distributed", "distributions", "func", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler",
-    "testing", "torch_version", "types", "utils", "xpu",
+    "return_types", "testing", "torch_version", "types", "utils", "xpu",
 )  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 

@@ -150,9 +150,7 @@ def _histc(f: Any, a: Any, bins: int, low: float, high: float) -> Any:
     return f.xp.histogram(a, bins, (low, high))[0].astype(a.dtype)
 
 
-histc_op = operation(
-    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", _histc, node="HistcBackward0", self=no_derivative("histc")
-)
+histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", _histc)
 
 
 @composite(out=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+TYPES: dict[str, type] = {}
+"""All of them by name."""
+
 
 def named_result(name: str, *fields: str) -> Any:
     """A named tuple type that prints under `torch.return_types`."""
@@ -14,4 +17,4 @@ def named_result(name: str, *fields: str) -> Any:
         return f"torch.return_types.{name}(\n{lines})"
 
     members = {"__slots__": (), "__repr__": show, "__module__": "torch.return_types"}
-    return type(name, (collections.namedtuple(name, fields),), members)
+    return TYPES.setdefault(name, type(name, (collections.namedtuple(name, fields),), members))
