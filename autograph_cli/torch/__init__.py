@@ -149,8 +149,8 @@ globals().update(_FORMER)
 
 
 _AT_NEED = (
-    "compiler", "cpu", "distributed", "distributions", "func", "functional", "hub", "jit", "mps", "multiprocessing", "onnx",
-    "profiler", "return_types", "storage", "testing", "torch_version", "types", "utils", "xpu",
+    "compiler", "cpu", "distributed", "distributions", "func", "functional", "hub", "jit", "mps", "multiprocessing",
+    "onnx", "profiler", "return_types", "storage", "testing", "torch_version", "types", "utils", "xpu",
 )  # fmt: skip
 """Parts of the namespace that are imported when a script asks for them."""
 

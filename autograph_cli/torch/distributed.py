@@ -29,7 +29,9 @@ def is_torchelastic_launched() -> bool:
 
 def _needs_processes(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise RuntimeError(f"torch.distributed.{name} is not available in autograph's engine: a model is trained in one process")
+        raise RuntimeError(
+            f"torch.distributed.{name} is not available in autograph's engine: a model is trained in one process"
+        )
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "RuntimeError: there is one process."

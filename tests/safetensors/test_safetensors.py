@@ -284,3 +284,8 @@ def test_scripts_import_it_by_its_own_name(autograph, tmp_path):
 def test_other_names_are_one_clear_error():
     with pytest.raises(AttributeError, match=r"safetensors.serialize is not available in autograph's engine yet"):
         safetensors.serialize
+
+
+def test_tensors_of_a_file_come_in_the_order_in_which_they_lie_there(tmp_path):
+    save_file({"b": torch.ones(2), "z": torch.ones(3, dtype=torch.int64), "a": torch.ones(1)}, tmp_path / "x")
+    assert list(load_file(tmp_path / "x")) == list(arrays.load_file(tmp_path / "x")) == ["z", "a", "b"]

@@ -269,6 +269,12 @@ def test_what_needs_more_than_one_process_or_a_network_says_so_when_it_is_called
         eval(call)
 
 
+def test_types_of_results_are_found_by_name():
+    assert type(torch.topk(torch.arange(3.0), 1)) is torch.return_types.topk
+    assert type(torch.eye(2).max(0)) is torch.return_types.max
+    assert type(torch.linalg.svd(torch.eye(2))) is torch.return_types.linalg_svd
+
+
 def test_versions_compare_by_their_numbers():
     Version = torch.torch_version.TorchVersion
     assert sorted(map(Version, ("2.13.0+cpu", "2.2.1", "2.13.0", "2.13.0rc1", "1.9"))) == ["1.9", "2.2.1", "2.13.0rc1", "2.13.0", "2.13.0+cpu"]

@@ -56,4 +56,4 @@ def no_integers(kernel: str, tensor: Any) -> None:
     """NotImplementedError, naming PyTorch's kernel, for a tensor of integers or booleans."""
     kind = tensor._raw.dtype
     if dtypes.CATEGORY[kind] < dtypes.FLOATING:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{cpp_name(kind)}\'')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(kind)}'")

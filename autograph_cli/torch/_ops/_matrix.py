@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import dtypes
 from .._core.operation import operations
@@ -59,18 +59,6 @@ def with_half_diagonal(x: Tensor) -> Tensor:
 
 
 operations.with_unit_diagonal, operations.with_half_diagonal = with_unit_diagonal, with_half_diagonal
-
-
-def result_type(name: str, *fields: str) -> Any:
-    """A named tuple of tensors that shows itself as PyTorch's does."""
-    made: Any = NamedTuple(name, [(field, Tensor) for field in fields])  # type: ignore[misc]
-
-    def show(self: Any) -> str:
-        lines = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
-        return f"torch.return_types.{name}(\n{lines})"
-
-    made.__repr__ = show
-    return made
 
 
 # ---------------------------------------------------------------- arguments

@@ -13,7 +13,8 @@ from .._core.tensor import Tensor, may_follow
 from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, result_type, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row
+from .results import named_result
 
 cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", nondifferentiable=("info",),
@@ -225,12 +226,12 @@ operations.set_diagonal = set_diagonal
 # ---------------------------------------------------------------- functions
 
 
-cholesky_ex_result = result_type("linalg_cholesky_ex", "L", "info")
-qr_result, legacy_qr_result = result_type("linalg_qr", "Q", "R"), result_type("qr", "Q", "R")
-svd_result, legacy_svd_result = result_type("linalg_svd", "U", "S", "Vh"), result_type("svd", "U", "S", "V")
-eigh_result = result_type("linalg_eigh", "eigenvalues", "eigenvectors")
-eig_result = result_type("linalg_eig", "eigenvalues", "eigenvectors")
-geqrf_result = result_type("geqrf", "a", "tau")
+cholesky_ex_result = named_result("linalg_cholesky_ex", "L", "info")
+qr_result, legacy_qr_result = named_result("linalg_qr", "Q", "R"), named_result("qr", "Q", "R")
+svd_result, legacy_svd_result = named_result("linalg_svd", "U", "S", "Vh"), named_result("svd", "U", "S", "V")
+eigh_result = named_result("linalg_eigh", "eigenvalues", "eigenvectors")
+eig_result = named_result("linalg_eig", "eigenvalues", "eigenvectors")
+geqrf_result = named_result("geqrf", "a", "tau")
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
     "positive-definite)."

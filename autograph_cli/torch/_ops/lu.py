@@ -8,7 +8,8 @@ from .._core.autocast import autocasts
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from ._matrix import check_info, check_matrix, either, mH, part, result_type
+from ._matrix import check_info, check_matrix, either, mH, part
+from .results import named_result
 
 lu_factor_ex_op = operation(
     "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)", nondifferentiable=("pivots", "info"),
@@ -125,9 +126,9 @@ def lu_solve_gradient(f: Any, grad: Any, LU: Any, pivots: Any, X: Any, left: boo
 
 # ---------------------------------------------------------------- functions
 
-lu_result, lu_unpack_result = result_type("linalg_lu", "P", "L", "U"), result_type("lu_unpack", "P", "L", "U")
-lu_factor_result = result_type("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = result_type("linalg_lu_factor_ex", "LU", "pivots", "info")
+lu_result, lu_unpack_result = named_result("linalg_lu", "P", "L", "U"), named_result("lu_unpack", "P", "L", "U")
+lu_factor_result = named_result("linalg_lu_factor", "LU", "pivots")
+lu_factor_ex_result = named_result("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 
 def _check_pivot(name: str, pivot: bool) -> None:

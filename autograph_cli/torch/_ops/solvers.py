@@ -13,8 +13,9 @@ from .._core.tensor import Tensor, Wrapped, make
 from .._kernels.meta import readable
 from . import functions as unary
 from . import views
-from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, result_type, row
+from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row
 from .reductions import product_of_others
+from .results import named_result
 
 solve_ex_op = operation(
     "linalg_solve_ex(Tensor A, Tensor B, bool left=True) -> (Tensor result, Tensor info)", node="LinalgSolveExBackward0",
@@ -224,11 +225,11 @@ operations.is_singular = is_singular
 # ---------------------------------------------------------------- functions
 
 
-inv_ex_result = result_type("linalg_inv_ex", "inverse", "info")
-solve_ex_result = result_type("linalg_solve_ex", "result", "info")
-slogdet_result = result_type("linalg_slogdet", "sign", "logabsdet")
-triangular_solve_result = result_type("triangular_solve", "solution", "cloned_coefficient")
-lstsq_result = result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+inv_ex_result = named_result("linalg_inv_ex", "inverse", "info")
+solve_ex_result = named_result("linalg_solve_ex", "result", "info")
+slogdet_result = named_result("linalg_slogdet", "sign", "logabsdet")
+triangular_solve_result = named_result("triangular_solve", "solution", "cloned_coefficient")
+lstsq_result = named_result("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
 def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:

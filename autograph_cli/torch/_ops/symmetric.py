@@ -6,8 +6,9 @@ from typing import Any
 
 from .._core.operation import operation
 from .._core.tensor import Tensor
-from ._matrix import check_info, check_matrix, result_type
+from ._matrix import check_info, check_matrix
 from .arithmetic import no_derivative
+from .results import named_result
 
 ldl_factor_ex_op = operation(
     "linalg_ldl_factor_ex(Tensor self, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
@@ -18,8 +19,8 @@ ldl_solve_op = operation(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)", node="NotImplemented",
     LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
 )  # fmt: skip
-factor_result = result_type("linalg_ldl_factor", "LD", "pivots")
-factor_ex_result = result_type("linalg_ldl_factor_ex", "LD", "pivots", "info")
+factor_result = named_result("linalg_ldl_factor", "LD", "pivots")
+factor_ex_result = named_result("linalg_ldl_factor_ex", "LD", "pivots", "info")
 
 
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
