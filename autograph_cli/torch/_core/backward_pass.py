@@ -13,7 +13,7 @@ from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .placement import kernels
 from .roots import root_edge
-from .saved import check_versions, freed
+from .saved import PackedItems, check_versions, freed, opened
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
 
@@ -311,12 +311,16 @@ class Pass:
                 return [None] * len(node._edges)
         run: Any = node._run_recorded if self.recorded else node._run_raw
         f = operations if self.recorded else self.kernels
+        edges = None
         if self.only is not None and node._operation is not None:
             check_versions(node)
             # A gradient that leads to none of the inputs is not computed.
-            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
+            edges = tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges)
+        if node._saved.__class__ is PackedItems and node._operation is not None:
+            with opened(node):
+                grads = run(f, g, edges)
         else:
-            grads = run(f, g)
+            grads = run(f, g) if edges is None else run(f, g, edges)
         if L.anomaly and L.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:

@@ -41,7 +41,7 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
-    if L.levels:
+    if L.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found

@@ -101,6 +101,8 @@ class Local(threading.local):
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
     """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    wrapping: bool = False
+    """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
     """Whether tangents are computed."""
     watcher: Any = None
@@ -154,10 +156,10 @@ next_sequence_nr = itertools.count().__next__
 def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     settings = S.default_dtype, S.default_device, S.special - S.reserved
-    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward
+    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.wrapping
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
         S.special = special + S.reserved
-        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward = modes
+        L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.wrapping = modes
