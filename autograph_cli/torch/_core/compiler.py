@@ -331,7 +331,8 @@ def _backward(op: Operation, world: str) -> str:
     derivatives = list(enumerate(op.derivatives))
     if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
         # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will run.
-        derivatives.sort(key=lambda pair: ", ".join(pair[1].inputs))
+        # A node without a derivative runs before all others there, so the formula that makes one comes last here.
+        derivatives.sort(key=lambda pair: (pair[1].inputs == ("per_sample_weights",), ", ".join(pair[1].inputs)))
     for name in shared:
         before, expression = _open(op, world, name)
         place = op.saved_names.index(name)
