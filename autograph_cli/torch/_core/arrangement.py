@@ -118,7 +118,10 @@ def settled(raw: Any, *operands: Any) -> Any:
     NumPy goes row by row then.
     """
     shape = raw.shape
-    aligned = [np.broadcast_to(x, shape) for x in operands if x is not None and x.ndim]
+    telling = [x for x in operands if x is not None and x.ndim and any(x.strides)]
+    if not telling or (telling[0].shape == shape and telling[0].flags.c_contiguous):
+        return raw
+    aligned = [x if x.shape == shape else np.broadcast_to(x, shape) for x in telling]
     order = slowest_first(*aligned)
     if order == list(range(raw.ndim)) or not raw.size:
         return raw

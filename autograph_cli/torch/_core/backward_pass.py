@@ -13,7 +13,7 @@ from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .placement import kernels
 from .roots import root_edge
-from .saved import check_versions, freed
+from .saved import PackedItems, check_versions, freed, opened
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
 
@@ -309,22 +309,7 @@ class Pass:
             g = self._before(node, extra, g)
             if g is None and not node._takes_none:
                 return [None] * len(node._edges)
-        # Under autocast formulas are operations too, which choose their dtypes.
-        by_operations = self.recorded or L.autocast is not None
-        run: Any = node._run_recorded if by_operations else node._run_raw
-        f = operations if by_operations else self.kernels
-        wrapped = by_operations and not self.recorded
-        if wrapped:
-            g = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
-        if self.only is not None and node._operation is not None:
-            check_versions(node)
-            # A gradient that leads to none of the inputs is not computed.
-            grads = run(f, g, tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges))
-        else:
-            grads = run(f, g)
-        if wrapped:
-            grads = [self._unwrap(x) for x in grads]
-            g = [self._unwrap(x) for x in g] if isinstance(g, list) else self._unwrap(g)
+        grads = self._formulas(node, g, self.recorded) if self.recorded or L.autocast is None else self._cast_formulas(node, g)
         if L.anomaly and L.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
@@ -336,6 +321,25 @@ class Pass:
             ]
         except Misfit as misfit:
             raise invalid(node, grads, misfit) from None
+
+    def _formulas(self, node: Node, g: Any, recorded: bool) -> Any:
+        """What a node's formulas give: on tensors, by operations, or on raw arrays."""
+        run: Any = node._run_recorded if recorded else node._run_raw
+        f = operations if recorded else self.kernels
+        edges = None
+        if self.only is not None and node._operation is not None:
+            check_versions(node)
+            # A gradient that leads to none of the inputs is not computed.
+            edges = tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges)
+        if node._saved.__class__ is PackedItems and node._operation is not None:
+            with opened(node):
+                return run(f, g, edges)
+        return run(f, g) if edges is None else run(f, g, edges)
+
+    def _cast_formulas(self, node: Node, g: Any) -> Any:
+        """The same under autocast, where operations choose their dtypes."""
+        given = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
+        return [self._unwrap(x) for x in self._formulas(node, given, recorded=True)]
 
     def _capture(self, node: Node, g: Any, leads_on: bool) -> Any:
         """Keep the gradient of an input that is no leaf; as in PyTorch, before its hooks if the node runs as well."""

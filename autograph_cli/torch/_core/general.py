@@ -44,7 +44,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     args = operands(op, args)
     if L.autocast is not None:
         args = autocast.adapted(op.name, args)
-    if L.levels:
+    if L.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found

@@ -164,11 +164,13 @@ def start(level: Level) -> None:
         _running[0] += 1
         tensors.new = new
     L.levels = (*L.levels, level)
+    L.wrapping = L.wrapping or not isinstance(level, GradLevel)
 
 
 def stop(level: Level) -> None:
     """End the innermost transform."""
     L.levels = L.levels[: level.depth - 1]
+    L.wrapping = _wraps(L.levels)
     level.alive = False
     with _counting:
         S.special -= 1
@@ -200,12 +202,17 @@ def running(level: Level) -> Iterator[Any]:
 @contextlib.contextmanager
 def below(level: Level) -> Iterator[None]:
     """Within the block, only transforms outside `level` are running."""
-    outer = L.levels
+    outer, wrapping = L.levels, L.wrapping
     L.levels = outer[: level.depth - 1]
+    L.wrapping = _wraps(L.levels)
     try:
         yield
     finally:
-        L.levels = outer
+        L.levels, L.wrapping = outer, wrapping
+
+
+def _wraps(levels: tuple[Level, ...]) -> bool:
+    return any(not isinstance(level, GradLevel) for level in levels)
 
 
 # ---------------------------------------------------------------- inside a transform of a function

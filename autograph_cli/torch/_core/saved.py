@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
@@ -207,7 +208,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     if L.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
-        return tuple(items)
+        return PackedItems(items)
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -216,6 +217,32 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     if versions:
         extra_of(node).versions = versions
     return tuple(items)
+
+
+class PackedItems(tuple[Any, ...]):
+    """What a node saved, of which some was taken over by hooks."""
+
+    __slots__ = ()
+
+
+@contextmanager
+def opened(node: Node) -> Iterator[None]:
+    """Within the block, what hooks took over of `node` is unpacked already, in the order in which PyTorch does it."""
+    packed = node._saved
+    items = list(packed)
+    for index in _packing_order(node, len(items)):
+        item = items[index]
+        if item.__class__ is Packed:
+            items[index] = Packed(item.tensor(), _itself, item.edge, item.hooked)
+    node._saved = tuple(items)
+    try:
+        yield
+    finally:
+        node._saved = packed
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def _packing_order(node: Node, count: int) -> list[int]:
@@ -275,4 +302,4 @@ class SavedTensor:
         tensor = unpack(node, index)
         items = list(node._saved)
         items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        node._saved = tuple(items)
+        node._saved = PackedItems(items)

@@ -101,6 +101,8 @@ class Local(threading.local):
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
     """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    wrapping: bool = False
+    """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
     """Whether tangents are computed."""
     autocast: Any = None
@@ -153,19 +155,23 @@ next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
 
 
+_MODES = (
+    "grad", "inference", "saved_hooks", "saved_hooks_disabled", "anomaly", "check_nan", "levels", "forward", "autocast", "wrapping",
+)  # fmt: skip
+
+
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     from .autocast import settings as casting
 
     settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved), dict(vars(casting))
-    modes = L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.autocast
+    modes = [getattr(L, name) for name in _MODES]
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
         S.special = special + S.reserved
-        (
-            L.grad, L.inference, L.saved_hooks, L.saved_hooks_disabled, L.anomaly, L.check_nan, L.levels, L.forward, L.autocast,
-        ) = modes  # fmt: skip
+        for name, mode in zip(_MODES, modes, strict=True):
+            setattr(L, name, mode)
         vars(casting).update(casts)

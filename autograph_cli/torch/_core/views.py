@@ -112,8 +112,11 @@ def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, 
     return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
 
 
-def view_edge(tensor: Tensor) -> Edge | None:
-    """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history."""
+def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
+    """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
+
+    `place` is its `geometry` in its base, if that is known.
+    """
     view: View = tensor._edge
     version = tensor._counter[0]  # type: ignore[index]
     if view.version == version:
@@ -129,7 +132,7 @@ def view_edge(tensor: Tensor) -> Edge | None:
         move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(_as_strided_node())
-    shape, strides, offset = geometry(tensor._raw, view.base._raw)
+    shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
     node._like = like_of(tensor._raw)
@@ -370,7 +373,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
     move_retained(view.base, before)
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
-    view_edge(tensor)
+    view_edge(tensor, copy.view)
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:

@@ -60,12 +60,10 @@ class Movement:
         return a.T
 
     def unsqueeze(self, a: Any, dim: int) -> Any:
-        if a.__class__ is self.xp.ndarray and (dim < a.ndim or a.flags.c_contiguous):
+        shape = a.shape
+        if 1 not in shape and a.__class__ is self.xp.ndarray and (dim < len(shape) or a.flags.c_contiguous):
             # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the others alone.
-            shape, strides = a.shape, a.strides
-            made = a.reshape((*shape[:dim], 1, *shape[dim:]))
-            if (*made.strides[:dim], *made.strides[dim + 1 :]) == strides and (dim < a.ndim or made.strides[dim] == a.itemsize):
-                return made
+            return a.reshape((*shape[:dim], 1, *shape[dim:]))
         return a[(slice(None),) * dim + (None, ...)]
 
     def unsqueeze_in_place(self, a: Any, dim: int) -> Any:

@@ -66,7 +66,8 @@ def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any
             )
         if output.dtype.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
-        leaves, spec = tree_flatten(inputs)
+    leaves, spec = tree_flatten(inputs)
+    with enable_grad():
         found = _pullback([output], leaves, [ones_like(output)], create_graph=True)
     own = own_leaves(leaves)
     gradient = tree_unflatten([settle(g, own) for g in found], spec)

@@ -63,9 +63,10 @@ def collect(codes):
     """For each operation with a derivative that the expressions use: its calls, as tuples of arguments."""
     spy = _Spy()
     hooks = general.Transforms
-    before = hooks.operation, hooks.inplace, L.levels, S.special
+    before = hooks.operation, hooks.inplace, L.levels, L.wrapping, S.special
     try:
-        hooks.operation, hooks.inplace, L.levels, S.special = spy.operation, spy.operation, (DualLevel(by_hand=True),), S.special + 1
+        hooks.operation, hooks.inplace, S.special = spy.operation, spy.operation, S.special + 1
+        L.levels, L.wrapping = (DualLevel(by_hand=True),), True
         for code in codes:
             torch.manual_seed(0)
             with warnings.catch_warnings():
@@ -75,7 +76,7 @@ def collect(codes):
                 except Exception:
                     continue
     finally:
-        hooks.operation, hooks.inplace, L.levels, S.special = before
+        hooks.operation, hooks.inplace, L.levels, L.wrapping, S.special = before
     return {name: spread(list(calls.values())) for name, calls in sorted(spy.calls.items()) if table[name].derivatives}
 
 
