@@ -30,7 +30,7 @@ Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingB
 ZeroPad1d ZeroPad2d ZeroPad3d attention common_types factory_kwargs functional grad init intrinsic modules parallel
 parameter qat quantizable quantized utils
 """
-MISSING = {"attention", "factory_kwargs", "intrinsic", "qat", "quantizable", "quantized"}
+MISSING = {"factory_kwargs", "intrinsic", "qat", "quantizable", "quantized"}
 
 IMPORTS = """
 torch.nn: Linear Module Parameter functional init
@@ -43,6 +43,7 @@ torch.nn.modules.utils: _pair _triple consume_prefix_in_state_dict_if_present
 torch.nn.modules.transformer: TransformerEncoderLayer
 torch.nn.modules.lazy: LazyModuleMixin
 torch.nn.common_types: _size_2_t
+torch.nn.attention: SDPBackend sdpa_kernel
 torch.nn.grad: conv2d_input conv2d_weight
 torch.nn.parallel: DataParallel
 torch.nn.utils: clip_grad_norm_ parameters_to_vector weight_norm spectral_norm skip_init parametrize
