@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._core.guards import guard as _guard
+import sys
+
 from ._core.registry import functions as _functions
 
 __all__ = [
@@ -14,5 +15,4 @@ __all__ = [
     )
     if name in _functions
 ]  # fmt: skip
-_public = {name: _functions[name] for name in __all__}
-globals().update(_public | _guard("torch", _public))
+globals().update({name: getattr(sys.modules[__package__], name) for name in __all__})

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from .guards import Check, Delegate, guarded, looks_itself
+from .guards import PUBLIC, Check, Delegate, guarded, looks_itself
 
+HOME = f"{PUBLIC}.nn.functional"
 BOUND = frozenset((
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle", "conv1d", "conv2d",
     "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "elu_", "gelu", "hardshrink",
@@ -34,13 +35,19 @@ _UNLIKE = frozenset(("interpolate", "upsample", "max_unpool1d", "max_unpool2d", 
 def guard(functions: Mapping[str, Any]) -> dict[str, Any]:
     """The functions of `torch.nn.functional`, which look at their arguments."""
     return {
-        name: guarded(_check(name, run))
+        name: guarded(_check(name, run), HOME)
         for name, run in functions.items()
         if isinstance(run, FunctionType) and not name.startswith("_") and name != "relu" and not looks_itself(run)
     }
 
 
 def _check(name: str, run: Any) -> Check:
+    found = _checked_by(name, run)
+    found.public = name
+    return found
+
+
+def _checked_by(name: str, run: Any) -> Check:
     inner = OTHERS.get(name, name)
     if name in BOUND or name == "logsigmoid":
         return Check("functional", inner, run)

@@ -27,14 +27,17 @@ QUICK = frozenset((
 ))  # fmt: skip
 """Functions that look at their arguments only after something went wrong."""
 _WRONG_KIND = re.compile(r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len")
+PUBLIC = __name__.partition("._core")[0]
+"""The module of `torch`, as a script's functions name it."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _ENGINE = str(Path(__file__).parents[1])
 
 
 def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
     """The functions of a part of the namespace, which look at their arguments."""
+    home = PUBLIC if space in ("torch", "Tensor") else f"{PUBLIC}.{space}"
     return {
-        name: guarded(Check(space, name, run))
+        name: guarded(Check(space, name, run), home)
         for name, run in found.items()
         if isinstance(run, FunctionType) and not name.startswith("_") and (names is None or name in names) and not looks_itself(run)
     }
@@ -46,12 +49,15 @@ def looks_itself(run: Any) -> bool:
     return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
 
 
-def guarded(check: Check, quick: bool = False) -> Callable[..., Any]:
-    """A function that looks at its arguments: before it begins, or if it is quick once it failed."""
+def guarded(check: Check, home: str = "") -> Callable[..., Any]:
+    """A function that looks at its arguments: before it begins, or if it is quick once it failed.
+
+    `home` is the module where it is found, by pickles too.
+    """
     run = check.run
     plain = getattr(run, "without_keywords", run)
 
-    if quick or check.name in QUICK:
+    if check.name in QUICK:
 
         def explained(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -62,7 +68,7 @@ def guarded(check: Check, quick: bool = False) -> Callable[..., Any]:
                     raise
                 raise wrong from wrong.__cause__
 
-        return _named_as(run, explained)
+        return _named_as(check, explained, home)
 
     known = check.known
 
@@ -77,12 +83,14 @@ def guarded(check: Check, quick: bool = False) -> Callable[..., Any]:
                 raise
             raise wrong from wrong.__cause__
 
-    return _named_as(run, checked)
+    return _named_as(check, checked, home)
 
 
-def _named_as(run: Callable[..., Any], made: Any) -> Any:
-    """What `functools.wraps` does, in a third of the time: there are more than a thousand such functions."""
-    made.__name__, made.__qualname__, made.__doc__, made.__module__ = run.__name__, run.__qualname__, run.__doc__, run.__module__
+def _named_as(check: Check, made: Any, home: str) -> Any:
+    """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public names."""
+    run = check.run
+    made.__name__, made.__doc__, made.__module__ = check.public, run.__doc__, home or run.__module__
+    made.__qualname__ = f"Tensor.{check.public}" if check.space == "Tensor" and home == PUBLIC else check.public
     made.__dict__.update(run.__dict__)
     made.__wrapped__ = run
     return made
@@ -99,11 +107,11 @@ def kinds(args: Any) -> tuple[Any, ...]:
 class Check:
     """What is known of the arguments of one public function."""
 
-    __slots__ = ("_parser", "known", "name", "run", "space")
+    __slots__ = ("_parser", "known", "name", "public", "run", "space")
 
     def __init__(self, space: str, name: str, run: Callable[..., Any]) -> None:
         self.space = space
-        self.name = name
+        self.name = self.public = name
         self.run = run
         self.known: set[Any] = set()
         """Types of arguments that were taken before, where the types alone decide."""

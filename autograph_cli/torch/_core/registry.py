@@ -21,6 +21,7 @@ functions: dict[str, Callable[..., Any]] = {}
 methods: dict[str, Any] = {}
 """`Tensor.<name>`."""
 
+_PUBLIC = __name__.partition("._core")[0]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -30,6 +31,8 @@ def publish(*made: Callable[..., Any], function: bool = True, method: bool = Tru
     for run in made:
         op: Operation = run.op  # type: ignore[attr-defined]
         run = accepting(run, numpy_names(p.name for p in op.schema.parameters))
+        if function:
+            run.__module__ = _PUBLIC  # where pickles find it
         for name in (op.name, *aliases):
             if function:
                 functions[name] = run

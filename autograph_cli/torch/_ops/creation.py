@@ -428,6 +428,8 @@ def _check_parts(name: str, a: Any, b: Any) -> None:
         raise RuntimeError(
             f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
         )
+    if kinds[0] == "Half":
+        raise NotImplementedError(f"torch.{name} of halves is not available in autograph's engine: it has no torch.complex32")
 
 
 def _complex(f: Any, real: Any, imag: Any) -> Any:

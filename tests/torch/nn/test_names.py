@@ -43,6 +43,7 @@ torch.nn.modules.utils: _pair _triple consume_prefix_in_state_dict_if_present
 torch.nn.modules.transformer: TransformerEncoderLayer
 torch.nn.modules.lazy: LazyModuleMixin
 torch.nn.common_types: _size_2_t
+torch.nn.attention: SDPBackend sdpa_kernel
 torch.nn.grad: conv2d_input conv2d_weight
 torch.nn.attention: SDPBackend sdpa_kernel
 torch.nn.parallel: DataParallel DistributedDataParallel
