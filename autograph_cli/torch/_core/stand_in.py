@@ -45,6 +45,12 @@ class StandIn(Geometry):
         """Another one, whose shape may be set."""
         return self._like(self._geometry.view())
 
+    def reshape(self, size: Any, *, copy: bool | None = None) -> StandIn:
+        """One of another shape, if that needs no copy; ValueError if it does."""
+        if copy is not False:
+            raise _refusal()
+        return self._like(self._geometry.reshape(size, copy=False))
+
     def transpose(self, *axes: Any) -> StandIn:
         return self._like(self._geometry.transpose(*axes))
 

@@ -92,6 +92,19 @@ def strides_of(raw: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
+"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
+
+
+def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
+    """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
+    if NEVER_SET:
+        return raw.reshape(size, copy=False)
+    window = raw.view()
+    window.shape = size
+    return window
+
+
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
     return window(raw, shape, strides, offset, dtype)

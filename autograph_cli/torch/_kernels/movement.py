@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, spanned
+from .._core.views import as_strided_raw, in_shape, spanned
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
-NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
-"""Whether NumPy wants `reshape` where a shape could be set, which takes half as long."""
 
 
 class Movement:
@@ -23,16 +21,12 @@ class Movement:
 
     def view(self, a: Any, size: Any) -> Any:
         try:
-            if NEVER_SET:
-                return a.reshape(tuple(size), copy=False)
-            out = a.view()
-            out.shape = tuple(size)
+            return in_shape(a, tuple(size))
         except (AttributeError, ValueError):
             raise RuntimeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                 "contiguous subspaces). Use .reshape(...) instead."
             ) from None
-        return out
 
     def reshape(self, a: Any, size: Any) -> Any:
         return a.reshape(size)

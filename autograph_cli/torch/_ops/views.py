@@ -14,7 +14,7 @@ from .._core.placement import kernels
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
-from .._core.views import materialize, spanned
+from .._core.views import in_shape, materialize, spanned
 from . import functions as unary
 
 view_op = operation(
@@ -152,9 +152,8 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 def _alias_strides(raw: Any, size: tuple[int, ...]) -> tuple[int, ...] | None:
     """Strides with which the memory of `raw` has shape `size`; None where a copy is needed."""
-    window = raw.view()
     try:
-        window.shape = size
+        window = in_shape(raw, size)
     except (AttributeError, ValueError):
         return None
     return tuple(s // raw.itemsize for s in window.strides)

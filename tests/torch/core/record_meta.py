@@ -246,7 +246,7 @@ result = loaded, loaded["meta"].stride(), torch.load(file, map_location="meta")"
 file = io.BytesIO()
 torch.save(nn.Linear(3, 2).state_dict(), file)
 file.seek(0)
-result = torch.load(file, map_location=torch.device("meta"))""",
+result = dict(torch.load(file, map_location=torch.device("meta")))""",
 }
 
 OPTIMIZERS = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "Adafactor"]

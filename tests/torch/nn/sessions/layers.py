@@ -9,7 +9,7 @@ for lazy, given in (
     print(lazy, type(lazy).__name__, [p.shape for p in lazy.parameters()], lazy.state_dict()[next(iter(lazy.state_dict()))])
 lazy = nn.LazyLinear(3)
 attempt(lambda: lazy.weight.shape)
-print(lazy.state_dict())
+print(dict(lazy.state_dict()))
 lazy.load_state_dict(nn.Linear(4, 3).state_dict())
 print(lazy.weight.shape)
 torch.manual_seed(0)

@@ -9,7 +9,7 @@ class Extra(nn.Module):
 
 n = nn.Sequential(OrderedDict(a=nn.Linear(2, 2), b=nn.BatchNorm1d(2)))
 state = n.state_dict()
-print(list(state), list(n.state_dict(prefix="q.")), state._metadata)
+print(list(state), list(n.state_dict(prefix="q.")), dict(state._metadata))
 print(n.load_state_dict(state), n.load_state_dict(state) == ([], []))
 bad = OrderedDict(state, zzz=torch.ones(1), **{"b.7.w": torch.ones(1), "a.weight": torch.ones(3, 2)})
 del bad["a.bias"]
@@ -31,7 +31,7 @@ attempt(lambda: nn.Linear(1, 1).load_state_dict({"weight": torch.ones(1, 1, 1), 
 n.load_state_dict({k: v.double() for k, v in state.items()}, assign=True)
 print(n.a.weight.dtype, isinstance(n.a.weight, nn.Parameter), n.a.weight.requires_grad, n.b.running_mean.dtype)
 extra = Extra()
-print(extra.state_dict())
+print(dict(extra.state_dict()))
 extra.load_state_dict(extra.state_dict())
 attempt(lambda: extra.load_state_dict({}))
 attempt(lambda: nn.ReLU().load_state_dict({"_extra_state": 1}))
