@@ -169,7 +169,7 @@ class _Taken:
         strips = range(int((x - half) // STRIP), int((x + half) // STRIP) + 1)
         near = {number for strip in strips for number in self.at.get(strip, ())}
         others = [self.labels[number] for number in sorted(near)]
-        return sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+        return math.fsum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
 
 
 def _with_labels(wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line]) -> list[Line]:
