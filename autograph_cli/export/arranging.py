@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
     for frame, its in near.items():
         level = plan.level(frame)
         fixed: dict[int, list[int]] = {}
-        for item in sorted(its, key=lambda item: (sum(its[item]) / len(its[item]), item)):
+        for item in sorted(its, key=lambda item: (math.fsum(its[item]) / len(its[item]), item)):
             fixed.setdefault(level.row[item], []).append(item)
         yield level, fixed
 
@@ -180,7 +181,7 @@ def _aside(web: Web, fixed: Fixed) -> Mapping[tuple[int, int], float] | None:
             at_lower = fixed.get((number, 1), 0.0) if lower == web.chains[number][-1] else 0.0
             found.setdefault((upper, lower), []).append(at_upper - at_lower)
             found.setdefault((lower, upper), []).append(at_lower - at_upper)
-    return {pair: sum(values) / len(values) for pair, values in found.items()}
+    return {pair: math.fsum(values) / len(values) for pair, values in found.items()}
 
 
 def _with_title(frame: Frame, passing: Sequence[float], left: float, right: float) -> tuple[float, float, float]:

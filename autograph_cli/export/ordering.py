@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -112,7 +113,7 @@ def _fine(web: Web, ends: Ends | None) -> Fine | None:
         chain = web.chains[number]
         seen, by = (chain[-1], chain[-2]) if side else (chain[0], chain[1])
         found.setdefault((by, seen), []).append(part)
-    return {pair: sum(parts) / len(parts) for pair, parts in found.items()}
+    return {pair: math.fsum(parts) / len(parts) for pair, parts in found.items()}
 
 
 def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:

@@ -200,14 +200,14 @@ def phases(placed: Placed) -> list[float]:
     ends = [line.strokes[-1][-1] for line in placed.lines]
     many = Counter(zip(kinds, ends, strict=True))
     return [
-        -_length(line) % sum(map(float, dash.split())) if dash and many[dash, end] > 1 else 0.0
+        -_length(line) % math.fsum(map(float, dash.split())) if dash and many[dash, end] > 1 else 0.0
         for dash, end, line in zip(kinds, ends, placed.lines, strict=True)
     ]
 
 
 def _length(line: Line) -> float:
     """The length of the way, up to the head of the arrow."""
-    return sum(math.dist(a, b) for a, b in pairwise(line.points(32))) - HEAD
+    return math.fsum(math.dist(a, b) for a, b in pairwise(line.points(32))) - HEAD
 
 
 def fill_of(lane: Lane) -> str:

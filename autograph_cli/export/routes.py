@@ -227,7 +227,7 @@ class _Gap:
         `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
         """
         others = [self.labels[number] for number in _near(self.labels_at, x, half)]
-        covered = sum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+        covered = math.fsum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
         crossed = 0.0
         for number in _near(self.at, x, half):
             line, above, below = self.ways[number]

@@ -54,7 +54,7 @@ _WIDTH = {character: width for characters, width in _WIDTHS for character in cha
 
 def text_width(text: str) -> float:
     """The width of a line in units of its font size, for the widest of the usual fonts without serifs."""
-    return sum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
+    return math.fsum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
 
 
 def line_width(line: str) -> float:
