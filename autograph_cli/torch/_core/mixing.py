@@ -16,6 +16,14 @@ def same_scalar(first: Any, *others: Any) -> None:
             raise RuntimeError(f"expected scalar type {cpp_name(kind)} but found {cpp_name(other._raw.dtype)}")
 
 
+def same_for_baddbmm(input: Any, left: Any, right: Any) -> None:
+    """RuntimeError unless what is added to products of matrices and both factors have one dtype."""
+    if input._raw.dtype != left._raw.dtype:
+        kinds = [c_name(x._raw.dtype) for x in (input, left, right)]
+        raise RuntimeError(f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}")
+    same_scalar(left, right)
+
+
 def same_for_product(left: Any, right: Any) -> None:
     """RuntimeError unless both factors have one dtype."""
     if left._raw.dtype != right._raw.dtype:

@@ -9,7 +9,7 @@ from typing import Any
 from .._core import dims
 from .._core.autocast import autocasts
 from .._core.dtypes import c_name, cpp_name
-from .._core.mixing import same_for_addmm, same_for_addmv, same_scalar
+from .._core.mixing import same_for_addmm, same_for_addmv, same_for_baddbmm
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
@@ -90,7 +90,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
-    same_scalar(input, batch1, batch2)
+    same_for_baddbmm(input, batch1, batch2)
     return baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
@@ -101,12 +101,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
     _batches(batch1, batch2)
     same_for_addmm(input, batch1, batch2)
     return addbmm_op(input, batch1, batch2, beta=beta, alpha=alpha)
-
-
-def check_scalar_type(a: Tensor, b: Tensor) -> None:
-    """Raise PyTorch's error for a second tensor of another dtype."""
-    if a._raw.dtype != b._raw.dtype:
-        raise RuntimeError(f"expected scalar type {cpp_name(a._raw.dtype)} but found {cpp_name(b._raw.dtype)}")
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
@@ -181,7 +175,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and {other._raw.shape[d]}"
         )
-    check_scalar_type(input, other)
+    same_scalar(input, other)
     return cross_op(input, other, dim=d)
 
 
