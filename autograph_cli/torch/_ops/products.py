@@ -9,7 +9,7 @@ from typing import Any
 from .._core import dims
 from .._core.autocast import autocasts
 from .._core.dtypes import c_name, cpp_name
-from .._core.mixing import same_for_addmm, same_for_addmv, same_for_baddbmm
+from .._core.mixing import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
