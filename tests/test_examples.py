@@ -5,8 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import pytest
@@ -22,21 +22,24 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-class Finder(doctest.DocTestFinder):
-    """Finds classes in the file that they are written in, also where they name the package around it, as PyTorch's do."""
+class Everywhere(doctest.DocTestFinder):
+    """Looks at all that a module shows: what is written in it may name the package around it, as PyTorch's classes do."""
 
     def _from_module(self, module: Any, object: Any) -> bool:
-        around = isinstance(object, type) and module.__name__.startswith(f"{object.__module__}.")
-        inside = vars(object).values() if around else ()
-        files = {x.__code__.co_filename for x in inside if isinstance(x, FunctionType)}
-        return module.__file__ in files or super()._from_module(module, object)  # type: ignore[misc, no-any-return]
+        return True
+
+
+def examples_in(path: Path) -> Iterator[doctest.DocTest]:
+    """The examples that are written in a file, each docstring once."""
+    text, torch = path.read_text("utf-8").replace(r"\\", "\\"), importlib.import_module("autograph_cli.torch")
+    shown = Everywhere().find(importlib.import_module(name_of(path)), extraglobs={"torch": torch})
+    written = {it.docstring: it for it in shown if all(f">>> {example.source.splitlines()[0]}" in text for example in it.examples)}
+    return iter(written.values())
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
 def test_examples_of_a_module_print_what_they_show(path: Path) -> None:
-    # Found before the engine is served: then its classes carry other names, and doctest would pass them by.
-    torch = importlib.import_module("autograph_cli.torch")
-    examples = iter(Finder().find(importlib.import_module(name_of(path)), extraglobs={"torch": torch}))
+    examples = examples_in(path)
     runner = doctest.DocTestRunner()
     with serve():
         deque(map(runner.run, examples), maxlen=0)
