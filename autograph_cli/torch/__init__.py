@@ -57,7 +57,7 @@ for _name in _OPERATIONS:
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
 for _name, _method in (_METHODS | guards.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
-Tensor._make_subclass = staticmethod(_legacy.make_subclass)  # type: ignore[attr-defined]
+Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Size.__module__ = "torch"
 
 from . import (

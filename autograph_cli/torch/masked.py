@@ -186,7 +186,7 @@ def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool | None
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The vector norm of what the mask keeps."""
     kept = _kept("amin" if ord == -math.inf else "sum", input, mask)
-    return torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)  # type: ignore[no-any-return]
+    return torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
 
 
 def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
@@ -197,9 +197,9 @@ def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any,
     x: Any = torch["sub"](input, torch["div"](total, count))
     squares = sum(x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=None if mask is None else _spread_mask(input, mask))
     if not keepdim:
-        count = count.reshape(squares._raw.shape)  # type: ignore[attr-defined]
+        count = count.reshape(squares._raw.shape)
     if correction:
-        count = count.to(compute.to_real())  # type: ignore[attr-defined]
+        count = count.to(compute.to_real())
         count = torch["maximum"](torch["sub"](count, correction), torch["zeros"]((), dtype=count.dtype))
     return torch["div"](squares, count).to(wanted)
 

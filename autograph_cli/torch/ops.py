@@ -86,7 +86,7 @@ def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     made: Tensor = operations.softmax_backward(grad_output, output, dims.wrap(dim, output.ndim))
-    return made if made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[attr-defined]
+    return made if made.dtype is input_dtype else made.to(input_dtype)
 
 
 _OWN: dict[str, Callable[..., Any]] = {

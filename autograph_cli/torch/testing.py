@@ -35,7 +35,7 @@ class _Rules:
     def tolerances(self, *dtypes: str) -> tuple[Any, Any]:
         """(rtol, atol): those given, or the widest of the dtypes' own."""
         if self.given is not None:
-            return self.given  # type: ignore[return-value]
+            return self.given
         found = [_TOLERANCES.get(name, (0.0, 0.0)) for name in dtypes]
         return max(r for r, _ in found), max(a for _, a in found)
 
@@ -132,7 +132,7 @@ def _tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str:
     facts = {
         "shape": (actual.shape, expected.shape), "device": (actual.device, expected.device),
         "dtype": (actual.dtype, expected.dtype),
-        "stride()": (actual.stride(), expected.stride()),  # type: ignore[attr-defined]
+        "stride()": (actual.stride(), expected.stride()),
     }  # fmt: skip
     for name, (a, b) in facts.items():
         if a != b and rules.checks.get(name, True):
@@ -192,4 +192,4 @@ def make_tensor(*shape: Any, dtype: Any, device: Any = "cpu", low: float | None 
         made.random_(0, 2)
     else:
         made.random_(int((-9 if dtype.is_signed else 0) if low is None else low), int(10 if high is None else high))
-    return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return made.requires_grad_(requires_grad)

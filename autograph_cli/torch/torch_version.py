@@ -42,7 +42,7 @@ class TorchVersion(str):
     """
 
     __slots__ = ()
-    __lt__, __le__, __gt__, __ge__, __eq__ = map(_compare, ("__lt__", "__le__", "__gt__", "__ge__", "__eq__"))  # type: ignore[assignment]
+    __lt__, __le__, __gt__, __ge__, __eq__ = map(_compare, ("__lt__", "__le__", "__gt__", "__ge__", "__eq__"))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

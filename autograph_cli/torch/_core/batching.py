@@ -255,7 +255,7 @@ def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
         if parameter.is_list:
             pairs = [value_of(level, t) for t in args[i]]
             values[i] = [t for t, _ in pairs]
-            marks[i] = tuple(m for _, m in pairs)  # type: ignore[call-overload]
+            marks[i] = tuple(m for _, m in pairs)
         else:
             values[i], marks[i] = value_of(level, args[i])
     return Call(op, values, marks, level.size)
@@ -265,7 +265,7 @@ def value_of(level: BatchLevel, x: Any) -> tuple[Any, bool]:
     """The value of a tensor with the batch in front, and whether it has one."""
     if not isinstance(x, Batched) or x._level is not level:
         return x, False
-    return (x._value if not x._bdim else x._value.movedim(x._bdim, 0)), True  # type: ignore[attr-defined]
+    return (x._value if not x._bdim else x._value.movedim(x._bdim, 0)), True
 
 
 def wrapped(level: BatchLevel, result: Any) -> Any:

@@ -29,7 +29,7 @@ def by_channels(x: Tensor) -> Tensor:
 def from_channels(x: Tensor, size: int) -> Tensor:
     """(N, B * C, ...) as (B, N, C, ...)."""
     shape = x._raw.shape
-    return f.transpose(reshaped(x, (shape[0], size, shape[1] // size, *shape[2:])), 0, 1)  # type: ignore[no-any-return]
+    return f.transpose(reshaped(x, (shape[0], size, shape[1] // size, *shape[2:])), 0, 1)
 
 
 @rule("convolution")
@@ -181,7 +181,7 @@ def counted(size: int, step: int = 1) -> Tensor:
 def _offsets(call: Call, index: Tensor, step: int) -> Tensor:
     """Indices into the first dimension of each sample, as indices into that of all samples together."""
     starts = counted(call.size, step)
-    return f.add(index, f.view(starts, (call.size, *[1] * (index._raw.ndim - 1))))  # type: ignore[no-any-return]
+    return f.add(index, f.view(starts, (call.size, *[1] * (index._raw.ndim - 1))))
 
 
 @rule("embedding")
@@ -219,7 +219,7 @@ def _as_places(call: Call, like: tuple[int, ...]) -> Tensor:
     dim = call["dim"] + 1
     index = call.full("index")
     index = f.view(index, (call.size, *[1] * (dim - 1), index._raw.shape[1], *[1] * (len(like) - dim)))
-    return f.expand(index, (call.size, *like[: dim - 1], index._raw.shape[dim], *like[dim:]))  # type: ignore[no-any-return]
+    return f.expand(index, (call.size, *like[: dim - 1], index._raw.shape[dim], *like[dim:]))
 
 
 @rule("index_select", "index_add", "index_copy", "index_fill_int_Scalar", "index_fill_int_Tensor", "index_reduce")

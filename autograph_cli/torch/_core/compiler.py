@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
-    op.kernel_function = _bind(op)  # type: ignore[attr-defined]
+    op.kernel_function = _bind(op)
     scope = _scope(op)
     written = not op.list_result and op.node.__name__ != "NotImplemented"
     simple = written and not op.multiple and not op.takes_lists
@@ -36,11 +36,11 @@ def install(op: Operation) -> None:
         casts = op.promotes or op.floating or op.view
         source = _forward if written and not casts else _general_forward
         op.function = _late(lambda: source(op), scope, op.identifier)
-    op.function.op = op  # type: ignore[attr-defined]
-    op.function.__signature__ = _shown_signature(op)  # type: ignore[attr-defined]
+    op.function.op = op
+    op.function.__signature__ = _shown_signature(op)
     if op.promotes and simple:
-        op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier, "operator")  # type: ignore[attr-defined]
-    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind")  # type: ignore[attr-defined]
+        op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier, "operator")
+    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind")
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, f"_run_{world}", _Late(op, world))
@@ -54,7 +54,7 @@ def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
-        "kernel": op.kernel_function, "general": general.run, "operands": general.operands,  # type: ignore[attr-defined]
+        "kernel": op.kernel_function, "general": general.run, "operands": general.operands,
         "promote_pair": general.promote_pair, "settled": settled, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "SavedList": SavedList, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
@@ -70,10 +70,10 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
     if tensor._counter is INFERENCE:
         raise inference_saved()
-    if tensor._counter[0]:  # type: ignore[index]
+    if tensor._counter[0]:
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions
-        extra.versions[index] = tensor._counter[0]  # type: ignore[index]
+        extra.versions[index] = tensor._counter[0]
 
 
 def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:

@@ -126,15 +126,15 @@ def fit(t: Tensor, like: Tensor) -> Tensor:
 def laid_out(t: Tensor, like: Tensor) -> Tensor:
     """A tangent with the strides of its primal."""
     if isinstance(t, Wrapped):
-        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))  # type: ignore[no-any-return]
+        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))
     wanted = core(like)._raw
     strides = views.strides_of(wanted)
     if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
         return t
     if repeats(wanted):
-        return t.contiguous()  # type: ignore[attr-defined,no-any-return]
+        return t.contiguous()
     made = general.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
-    return made.copy_(t)  # type: ignore[attr-defined,no-any-return]
+    return made.copy_(t)
 
 
 def repeats(raw: Any) -> bool:
@@ -364,15 +364,15 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
         base = edge.base
         shape, strides, offset = views.geometry(views.materialize(x), base._raw)
         tangent = operations.as_strided(base._tangent, shape, strides, offset)
-        x._viewed = base  # type: ignore[attr-defined]
+        x._viewed = base
         edge.base = base._primal
     else:
         tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
     primal = general.make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
-    x.__class__ = Dual  # type: ignore[assignment]
-    x._level, x._primal, x._tangent = level, primal, tangent  # type: ignore[attr-defined]
-    level.promoted.append(x)  # type: ignore[arg-type]
+    x.__class__ = Dual
+    x._level, x._primal, x._tangent = level, primal, tangent
+    level.promoted.append(x)
 
 
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
@@ -397,12 +397,12 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
         views.run_inplace(op, primals)
-        return target  # type: ignore[no-any-return]
+        return target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
     views.run_inplace(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
-    return target  # type: ignore[no-any-return]
+    return target
 
 
 # ---------------------------------------------------------------- custom functions

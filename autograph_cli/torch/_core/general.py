@@ -378,8 +378,8 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
         elif tail:
             items.append(property_of(outputs[0] if place is None else args[place], tail))
         else:
-            x = args[place]  # type: ignore[index]
-            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)  # type: ignore[index]
+            x = args[place]
+            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)
     return items
 
 

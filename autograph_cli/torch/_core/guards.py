@@ -242,4 +242,4 @@ class Delegate(Check):
 
 def _parameters(run: Any) -> tuple[str, ...]:
     code = _code(run)
-    return code.co_varnames[: code.co_argcount]  # type: ignore[no-any-return]
+    return code.co_varnames[: code.co_argcount]

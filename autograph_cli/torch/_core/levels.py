@@ -234,7 +234,7 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
     if level is None:
         return
     while isinstance(tensor, Wrapped) and tensor._level.depth > level.depth:
-        tensor = tensor._inner  # type: ignore[attr-defined]
+        tensor = tensor._inner
     if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "

@@ -286,7 +286,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return _view_edge()(tensor)  # type: ignore[no-any-return]
+    return _view_edge()(tensor)
 
 
 @functools.cache

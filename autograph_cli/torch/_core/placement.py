@@ -85,7 +85,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     """
     given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if not any(raw.__class__ is Meta for raw in given):
-        return op.kernel_function(*raws)  # type: ignore[attr-defined]
+        return op.kernel_function(*raws)
     check_devices(op, given)
     try:
         return kernel_of(op, kernels_by_device[META.type])(*raws)

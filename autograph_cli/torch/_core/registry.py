@@ -29,7 +29,7 @@ def publish(*made: Callable[..., Any], function: bool = True, method: bool = Tru
             aliases: Iterable[str] = ()) -> None:  # fmt: skip
     """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
     for run in made:
-        op: Operation = run.op  # type: ignore[attr-defined]
+        op: Operation = run.op
         run = accepting(run, numpy_names(p.name for p in op.schema.parameters))
         if function:
             run.__module__ = _PUBLIC  # where pickles find it
@@ -72,13 +72,13 @@ def accepting(run: Callable[..., Any], names: dict[str, str]) -> Callable[..., A
     def renamed(*args: Any, **kwargs: Any) -> Any:
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
-    renamed.without_keywords = run  # type: ignore[attr-defined]
+    renamed.without_keywords = run
     return renamed
 
 
 def twin(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
-    bind = op.bind  # type: ignore[attr-defined]
+    bind = op.bind
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
@@ -192,7 +192,7 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
             general.put(target, result._raw)
         return out
 
-    wrapped.without_keywords = run  # type: ignore[attr-defined]
+    wrapped.without_keywords = run
     return wrapped
 
 

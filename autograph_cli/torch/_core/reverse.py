@@ -80,7 +80,7 @@ def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cota
     """The gradient by `target` while its own tangent, which may have been computed from it, stays as it is."""
     (through,) = GradCall(roots, [tangent], cotangents, True, True).run()
     own = None if through is None else call.of([tangent], [target], [through])[0]
-    return g if own is None else g - own  # type: ignore[operator]
+    return g if own is None else g - own
 
 
 def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
@@ -94,7 +94,7 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
         tangent = None if pt is None and tt is None else _dual_of(x._level, pt, tt)
         return dual(x._level, p, t), tangent
     p, t = split(level, x._inner)
-    return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)  # type: ignore[attr-defined]
+    return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)
 
 
 def _dual_of(level: DualLevel, p: Any, t: Any) -> Any:
@@ -110,7 +110,7 @@ def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
         return dual(level, p, t)
     if isinstance(top, BatchLevel):
         return batched(top, pair(level, in_front(top, p), in_front(top, t)), 0)
-    (a, b), (c, d) = split(top, p), split(top, t)  # type: ignore[arg-type]
+    (a, b), (c, d) = split(top, p), split(top, t)
     if b is None or d is None:
         b, d = (zeros_like(a) if b is None else b), (zeros_like(c) if d is None else d)
     return dual(top, pair(level, a, c), pair(level, b, d))
@@ -143,8 +143,8 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
 def in_front(level: BatchLevel, x: Tensor) -> Any:
     """The value of `x` with the batch of `level`, no lower one, as its first dimension."""
     if isinstance(x, Batched) and x._level is level:
-        return x._value.movedim(x._bdim, 0)  # type: ignore[attr-defined]
-    return x.unsqueeze(0).expand(level.size, *x._raw.shape)  # type: ignore[attr-defined]
+        return x._value.movedim(x._bdim, 0)
+    return x.unsqueeze(0).expand(level.size, *x._raw.shape)
 
 
 def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> Any:
@@ -155,7 +155,7 @@ def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> An
         size = x._level.size
         return batched(x._level, laid_out(level, in_front(x._level, x), bdim + 1, (size, *shape)), 0)
     if isinstance(x, Batched) and x._level is level:
-        return x._value.movedim(x._bdim, bdim)  # type: ignore[attr-defined]
+        return x._value.movedim(x._bdim, bdim)
     return x.unsqueeze(bdim).expand(shape)
 
 
@@ -179,17 +179,17 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     batch = _innermost_batch(len(L.levels) if depth is None else depth)
     level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
     if batch is not None and (level is None or level.depth < batch.depth):
-        value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)  # type: ignore[attr-defined]
+        value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)
         return batched(batch, fresh(value, batch.depth - 1), 0)
     if isinstance(x, Dual):
         return fresh(x._primal, depth) if level is None else dual(x._level, fresh(x._primal, depth), x._tangent)
     if isinstance(x, Batched):
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
-        return operations.alias(x)  # type: ignore[no-any-return]
+        return operations.alias(x)
     made: Tensor = share(x, counts=True)
     made.requires_grad = True
-    return belongs_here(made)  # type: ignore[no-any-return]
+    return belongs_here(made)
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
@@ -198,7 +198,7 @@ def _innermost_batch(depth: int) -> BatchLevel | None:
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
     """The nodes of those of a transform's `fresh` inputs that are leaves."""
-    return {edge_of(x)[0] for x in map(core, inputs) if x._edge is LEAF}  # type: ignore[index]
+    return {edge_of(x)[0] for x in map(core, inputs) if x._edge is LEAF}
 
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:
@@ -231,7 +231,7 @@ def outer_history(x: Tensor) -> tuple[bool, str | None]:
         return False, None
     node = edge[0]
     while node.__class__ is table["alias"].node:
-        node = node._edges[0][0]  # type: ignore[index]
+        node = node._edges[0][0]
     return True, None if node.__class__ is AccumulateGrad else type(node).__name__
 
 

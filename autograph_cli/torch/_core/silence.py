@@ -36,4 +36,4 @@ def install() -> None:
     modes = {kind: "log" for kind, mode in np.geterr().items() if mode == "warn"}
     if modes and np.geterrcall() is None:
         np.seterrcall(log)
-        np.seterr(**modes)  # type: ignore[arg-type]
+        np.seterr(**modes)

@@ -304,7 +304,7 @@ class Tensor(metaclass=Named):
         if self.is_leaf or self.retains_grad:
             return
         self.meta().retains = True
-        node, number = edge_of(self)  # type: ignore[misc]
+        node, number = edge_of(self)
         extra = extra_of(node)
         extra.retained = {} if extra.retained is None else extra.retained
         extra.retained[number] = weakref.ref(self)

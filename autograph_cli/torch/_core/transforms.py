@@ -68,7 +68,7 @@ class Dual(Wrapped):
     def demote(self) -> None:
         """Be a plain tensor again."""
         primal = self._primal
-        self.__class__ = Tensor  # type: ignore[assignment]
+        self.__class__ = Tensor
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
@@ -97,7 +97,7 @@ class Batched(Wrapped):
 
     _inner = property(lambda self: self._value)
     _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
-    device = property(lambda self: self._value.device)  # type: ignore[assignment]
+    device = property(lambda self: self._value.device)
     is_meta = property(lambda self: self._value.is_meta)
     is_cpu = property(lambda self: self._value.is_cpu)
     _edge = _slot("_edge")
@@ -232,12 +232,12 @@ def plain_parts(x: Tensor) -> list[Tensor]:
 
 def has_tangent(x: Tensor) -> bool:
     """Whether forward mode follows `x`."""
-    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))  # type: ignore[attr-defined]
+    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))
 
 
 def detached(x: Tensor) -> Tensor:
     """`x` outside the graph, tangents and all."""
-    return x._lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)  # type: ignore[no-any-return]
+    return x._lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)
 
 
 def zeros_like(x: Tensor) -> Tensor:

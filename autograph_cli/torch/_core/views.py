@@ -131,7 +131,7 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     `place` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
-    version = tensor._counter[0]  # type: ignore[index]
+    version = tensor._counter[0]
     if view.version == version:
         return view.edge
     base_edge = edge_of(view.base)
@@ -407,7 +407,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if L.levels:
         found = general.Transforms.inplace(op, args)
         if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
+            return found
     target: Tensor = args[0]
     if op.derivatives:
         check_inplace(*args)
@@ -476,7 +476,7 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
         if item is not None and item is before:
             items[i] = Packed(item, itself, edge_of(item), hooked=False)
         elif isinstance(item, Tensor) and item._counter is target._counter:
-            extra_of(node).versions[i] -= 1  # type: ignore[index]
+            extra_of(node).versions[i] -= 1
     node._saved = tuple(items)
 
 

@@ -102,7 +102,7 @@ def _few_successes(stream: Stream, count: float, prob: float) -> int:
     rest, trials, found = math.log1p(-prob), 0, 0
     while True:
         u = _unit(stream)
-        trials += math.ceil(math.log(u) / rest) if u else math.inf  # type: ignore[assignment]
+        trials += math.ceil(math.log(u) / rest) if u else math.inf
         if trials > count:
             return found
         found += 1

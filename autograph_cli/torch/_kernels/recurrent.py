@@ -12,7 +12,7 @@ class Recurrent:
     number: Any
 
     def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> list[Any]:
-        return self.split(a, split_size, dim)  # type: ignore[no-any-return]
+        return self.split(a, split_size, dim)
 
     def mkldnn_rnn_layer(self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, reverse: bool,
                          *_: Any) -> tuple[Any, Any, Any, Any]:  # fmt: skip

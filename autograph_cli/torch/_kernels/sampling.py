@@ -199,7 +199,7 @@ class Sampling:
         out = 0
         for place, inside, weights in self._corners_of(a, grid, mode, padding, corners):
             out = out + self._read(a, place) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
-        return out.reshape(*a.shape[:2], *grid.shape[1:-1])  # type: ignore[attr-defined]
+        return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
     def grid_sampler_backward(self, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool, mask: Any) -> Any:
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])

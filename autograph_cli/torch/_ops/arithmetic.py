@@ -171,7 +171,7 @@ def _div_mode(input: Tensor, other: Any, rounding_mode: str) -> Any:
     return div_mode(input, other, rounding_mode=rounding_mode)
 
 
-_div_mode.op = div_mode.op  # type: ignore[attr-defined]
+_div_mode.op = div_mode.op
 
 
 @dispatch()

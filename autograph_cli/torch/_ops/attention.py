@@ -111,7 +111,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop
     kind = query._raw.dtype
     if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
         wide = [operations._to_copy(t, dtypes.float32.numpy) for t in (query, key, value)]
-        return tuple(  # type: ignore[return-value]
+        return tuple(
             operations._to_copy(t, kind) for t in _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
         )
     factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
@@ -152,7 +152,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         )
     if enable_gqa:
         heads = query._raw.shape[-3]
-        key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))  # type: ignore[attr-defined]
+        key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))
     if KERNELS["flash"] and _fits_flash(query, key, value, attn_mask, dropout_p):
         mask = None if attn_mask is None else _as_numbers(attn_mask, query)
         found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]

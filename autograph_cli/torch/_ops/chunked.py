@@ -65,9 +65,9 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     features = linear_weight._raw.shape[:-1]
     if options is not None and _can_chunk(target, reduction, label_smoothing, features[1:], linear_bias):
         return _chunked(input, linear_weight, target, linear_bias, weight, reduction, ignored, options)
-    rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)  # type: ignore[attr-defined]
-    bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()  # type: ignore[attr-defined]
-    scores = linear(input, rows, bias).unflatten(-1, features)  # type: ignore[attr-defined]
+    rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)
+    bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()
+    scores = linear(input, rows, bias).unflatten(-1, features)
     return cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
 
 

@@ -177,7 +177,7 @@ def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, 
     elif code == MEAN and weight is None:
         even = arithmetic.true_divide(reductions.sum(even), reductions.sum(~ignored))
     elif code == MEAN and weight is not None:
-        kept = weight.gather(0, target.masked_select(~ignored).flatten())  # type: ignore[attr-defined]
+        kept = weight.gather(0, target.masked_select(~ignored).flatten())
         even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))
     classes = scores._raw.shape[d]
     return operations.mul_Scalar(sharp, 1 - smoothing) + operations.mul_Scalar(even, smoothing / classes)

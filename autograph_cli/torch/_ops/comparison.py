@@ -76,7 +76,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
     def compare(self: Tensor, other: Any) -> Any:
         if _beyond(self, other):
             return beyond(self, other)
-        return between.op.operator(self, other)  # type: ignore[attr-defined]
+        return between.op.operator(self, other)
 
     choose.__name__ = change.__name__ = name
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
@@ -238,7 +238,7 @@ publish(bitwise_not, inplace=True)
 def _invert(self: Tensor) -> Tensor:
     if self.dtype.category > dtypes.INTEGRAL:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return bitwise_not(self)  # type: ignore[no-any-return]
+    return bitwise_not(self)
 
 
 methods["__invert__"] = _invert

@@ -22,7 +22,7 @@ view_as_complex_op = operation(
 angle_op = operation(
     "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
 )
-CONJUGATE = unary._conj.op.node  # type: ignore[attr-defined]
+CONJUGATE = unary._conj.op.node
 
 
 def angle_gradient(f: Any, grad: Any, self: Any) -> Any:

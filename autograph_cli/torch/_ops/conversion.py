@@ -56,7 +56,7 @@ to_meta_op = operation(
 
 def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """The tensor in a dtype without its elements; a gradient cannot come back."""
-    made: Tensor = general.run(to_meta_op.op, (tensor, dtype))  # type: ignore[attr-defined]
+    made: Tensor = general.run(to_meta_op.op, (tensor, dtype))
     return made
 
 

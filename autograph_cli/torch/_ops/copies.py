@@ -265,7 +265,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
 
 def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Tensor:
     """`turn` of each sample: the batched tensor goes on with another view of its memory."""
-    name = run.op.identifier.replace("__", "_").rstrip("_")  # type: ignore[attr-defined]
+    name = run.op.identifier.replace("__", "_").rstrip("_")
     made = getattr(operations, name)(tensor, *arguments)
     tensor._value, tensor._bdim = made._value, made._bdim
     return tensor

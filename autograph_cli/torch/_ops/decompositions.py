@@ -260,7 +260,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     check_matrix("linalg.cholesky", A)
     factor, info = cholesky_ex_op(A, upper)
     check_info("linalg.cholesky", info._raw, NOT_POSITIVE)
-    return factor  # type: ignore[no-any-return]
+    return factor
 
 
 @composite(out=True)
@@ -341,7 +341,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
-    return svd_op(A, False, may_follow(A))[1]  # type: ignore[no-any-return]
+    return svd_op(A, False, may_follow(A))[1]
 
 
 @composite(out=True)
@@ -372,7 +372,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
     _check_uplo(UPLO)
-    return eigh_op(A, UPLO, may_follow(A))[0]  # type: ignore[no-any-return]
+    return eigh_op(A, UPLO, may_follow(A))[0]
 
 
 def _check_uplo(UPLO: str) -> None:
@@ -391,7 +391,7 @@ def eig(A: Tensor) -> Any:
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex."""
     _check_finite(A)
-    return eig_op(A)[0]  # type: ignore[no-any-return]
+    return eig_op(A)[0]
 
 
 def _check_finite(A: Tensor) -> None:

@@ -72,7 +72,7 @@ def _length(x: Tensor, d: Any, eps: float) -> Tensor:
         size.clamp_min_(eps)
     finally:
         L.grad = before
-    return size  # type: ignore[no-any-return]
+    return size
 
 
 @composite(method=False)

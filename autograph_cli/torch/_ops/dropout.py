@@ -43,7 +43,7 @@ def _chance(p: float) -> None:
 
 
 def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
-    return input.mul_(noise) if inplace else arithmetic.mul(input, noise)  # type: ignore[attr-defined, no-any-return]
+    return input.mul_(noise) if inplace else arithmetic.mul(input, noise)
 
 
 def _noise_shape(input: Tensor, feature: bool) -> Any:
@@ -92,7 +92,7 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     scale = beside(kept, lambda t: make((t._raw * kind.type(a))[()]))
     shift = beside(kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()]))
     product = _times(input, scale, inplace)
-    return product.add_(shift) if inplace else arithmetic.add(product, shift)  # type: ignore[attr-defined, no-any-return]
+    return product.add_(shift) if inplace else arithmetic.add(product, shift)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -287,7 +287,7 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
             put(out, made._raw)
-            return out  # type: ignore[no-any-return]
+            return out
         return made.requires_grad_() if requires_grad else made
 
     return run

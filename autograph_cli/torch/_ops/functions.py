@@ -223,7 +223,7 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
     return round_decimals(input, decimals=decimals)
 
 
-round_with.op = round_decimals.op  # type: ignore[attr-defined]
+round_with.op = round_decimals.op
 
 
 @dispatch(inplace=True, aliases=("clip",))

@@ -296,7 +296,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
     return index_add_op(input, dim, index, source, alpha=alpha)
 
 
-_index_add.op = index_add_op.op  # type: ignore[attr-defined]
+_index_add.op = index_add_op.op
 
 
 @composite(out=True)

@@ -253,6 +253,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
-_mm, _bmm, _addmm = (run.__wrapped__ for run in (mm_, bmm_, addmm_))  # type: ignore[attr-defined]
+_mm, _bmm, _addmm = (run.__wrapped__ for run in (mm_, bmm_, addmm_))
 """As parts of `matmul` and `linear`, which have cast already."""
 operations.ger, operations.matmul = outer, matmul

@@ -365,7 +365,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     if full:
         half_log = operations.mul_Scalar(operations.log(operations.mul_Scalar(target, 2 * math.pi)), 0.5)
         stirling = arithmetic.sub(target * operations.log(target), target) + half_log
-        losses = losses + stirling.masked_fill(target <= 1, 0)  # type: ignore[attr-defined]
+        losses = losses + stirling.masked_fill(target <= 1, 0)
     return reduced(losses, reduction)
 
 

@@ -32,7 +32,7 @@ def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: s
 
 def _three(projected: Tensor, parts: int, size: int) -> Any:
     """One projection of `parts` things, taken apart along a new first dimension."""
-    apart = projected.unflatten(-1, (parts, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()  # type: ignore[attr-defined]
+    apart = projected.unflatten(-1, (parts, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
     return tuple(apart[i] for i in range(parts))
 
 
@@ -91,7 +91,7 @@ def _shaped_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
 
 def _heads(x: Tensor, rows: int, size: int) -> Any:
     """(length, N, E) as (N * heads, length, E / heads)."""
-    return x.view(x._raw.shape[0], rows, size).transpose(0, 1)  # type: ignore[attr-defined]
+    return x.view(x._raw.shape[0], rows, size).transpose(0, 1)
 
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
@@ -124,7 +124,7 @@ def multi_head_attention_forward(
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        query, key, value = (x.unsqueeze(1) for x in (query, key, value))  # type: ignore[attr-defined]
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     targets, batch, size = query._raw.shape
     sources = key._raw.shape[0]
@@ -179,7 +179,7 @@ def multi_head_attention_forward(
         mixed = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         flat = mixed.permute(2, 0, 1, 3).reshape(batch * targets, size)
         shares = None
-    out = linear(flat, out_proj_weight, out_proj_bias).view(targets, batch, -1)  # type: ignore[attr-defined]
+    out = linear(flat, out_proj_weight, out_proj_bias).view(targets, batch, -1)
     if shares is not None:
         shares = shares.view(batch, num_heads, targets, sources)
         shares = shares.mean(dim=1) if average_attn_weights else shares

@@ -39,7 +39,7 @@ def _batch_norm_with_update(input: Tensor, weight: Any, bias: Any, running_mean:
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of `softmax` from that of its result."""
     made = activations.softmax_backward(grad_output, output, dim % max(output.ndim, 1))
-    return made if input_dtype is None or made.dtype is input_dtype else made.to(input_dtype)  # type: ignore[no-any-return]
+    return made if input_dtype is None or made.dtype is input_dtype else made.to(input_dtype)
 
 
 @composite(method=False)

@@ -410,11 +410,11 @@ def _slopes(raw: Any, lower: float, upper: float) -> Any:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of a relaxed categorical distribution; `hard` makes it one-hot, with the gradient of the soft one."""
-    noise = -operations.log(logits.detach().clone().exponential_())  # type: ignore[attr-defined]
+    noise = -operations.log(logits.detach().clone().exponential_())
     soft = activations.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    places = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
+    places = soft.max(dim, keepdim=True)[1]
     sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, places, 1.0)
     return sharp - soft.detach() + soft
 

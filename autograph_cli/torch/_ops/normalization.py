@@ -266,7 +266,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
     result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))
     result = result if weight is None else result * weight
-    return result if kind.itemsize != 2 else operations._to_copy(result, kind)  # type: ignore[no-any-return]
+    return result if kind.itemsize != 2 else operations._to_copy(result, kind)
 
 
 def _update(running: Any, value: Any, momentum: float) -> None:
@@ -325,7 +325,7 @@ def normalized_batch(run: Any, input: Tensor, weight: Any, bias: Any, running_me
 def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
     out = functions.clone_(input)
     out = out if weight is None else out * weight[0]
-    return out if bias is None else out + bias[0]  # type: ignore[no-any-return]
+    return out if bias is None else out + bias[0]
 
 
 def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
@@ -380,13 +380,13 @@ def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = No
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
-    rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))  # type: ignore[attr-defined]
+    rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
     out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):
                 with_grad, L.grad = L.grad, False
-                running.copy_(views.view(moved, (n, c)).mean(0))  # type: ignore[attr-defined]
+                running.copy_(views.view(moved, (n, c)).mean(0))
                 L.grad = with_grad
                 continue
             running._raw[...] = moved._raw.reshape(n, c).mean(0)

@@ -107,7 +107,7 @@ def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype
     else:
         result = functions["amax" if ord > 0 else "amin"](values, -1, keepdim)
     if not keepdim:
-        return result  # type: ignore[no-any-return]
+        return result
     result = column(operations, result)
     back = (*order[:-2], n - 2, n - 1)
     return views.permute_op(result, tuple(order.index(d) for d in range(n))) if back else result

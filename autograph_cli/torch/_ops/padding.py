@@ -58,7 +58,7 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
         left, right = padding[2 * i : 2 * i + 2]
         inside = views.slice_op(inside, d, max(left, 0), shape[d] - max(right, 0), 1)
         source = views.slice_op(source, d, max(-left, 0), input._raw.shape[d] - max(-right, 0), 1)
-    inside.copy_(source)  # type: ignore[attr-defined]
+    inside.copy_(source)
     for i in reversed(range(dims)):
         _wrap(out, input.ndim - 1 - i, *padding[2 * i : 2 * i + 2])
     return out
@@ -67,9 +67,9 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
 def _wrap(out: Tensor, d: int, left: int, right: int) -> None:
     n, start, end = out._raw.shape[d], max(left, 0), max(right, 0)
     if left > 0:
-        views.slice_op(out, d, 0, left, 1).copy_(views.slice_op(out, d, n - left - end, n - end, 1))  # type: ignore[attr-defined]
+        views.slice_op(out, d, 0, left, 1).copy_(views.slice_op(out, d, n - left - end, n - end, 1))
     if right > 0:
-        views.slice_op(out, d, n - right, n, 1).copy_(views.slice_op(out, d, start, start + right, 1))  # type: ignore[attr-defined]
+        views.slice_op(out, d, n - right, n, 1).copy_(views.slice_op(out, d, start, start + right, 1))
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:

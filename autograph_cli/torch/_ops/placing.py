@@ -44,7 +44,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
+    run.__signature__ = inspect.signature(make_new)
     return run
 
 
@@ -67,7 +67,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)  # type: ignore[attr-defined]
+    run.__signature__ = inspect.signature(make_new)
     return run
 
 

@@ -319,7 +319,7 @@ def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> A
         raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
     if given[2] != dims:
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {given[2]}.")
-    return samples[:batch]  # type: ignore[index]
+    return samples[:batch]
 
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
@@ -433,7 +433,7 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
 def _with_channels_last(mean: Tensor) -> Tensor:
     """The same numbers, strides told as where channels are last: PyTorch writes that down as a node."""
     n, c, *rest = mean._raw.shape
-    laid: Tensor = mean.as_strided_((n, c, *rest), (c, 1, *(c for _ in rest)))  # type: ignore[attr-defined]
+    laid: Tensor = mean.as_strided_((n, c, *rest), (c, 1, *(c for _ in rest)))
     return laid
 
 

@@ -39,11 +39,11 @@ def _wrapped(x: Tensor, level: Level | None, prefix: str | None, outside: bool =
         level = level.outer
     own = x._level if isinstance(x, Wrapped) else None
     if own is not None and not own.alive:
-        return _wrapped(x._inner, level, prefix, outside)  # type: ignore[attr-defined]
+        return _wrapped(x._inner, level, prefix, outside)
     if own is not None and (level is None or own.depth >= level.depth):
-        inner: Tensor = x._inner  # type: ignore[attr-defined]
+        inner: Tensor = x._inner
         if isinstance(own, DualLevel) and own.by_hand and not isinstance(inner, Wrapped):
-            return _plain(inner, prefix, outside, tangent=f"{x._tangent}")  # type: ignore[attr-defined]
+            return _plain(inner, prefix, outside, tangent=f"{x._tangent}")
         bdim = f", bdim={x._bdim}" if isinstance(x, Batched) else ""
         name = "BatchedTensor" if isinstance(x, Batched) else "GradTrackingTensor"
         around = getattr(inner, "_born", None)
@@ -89,7 +89,7 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 def _format(self: Tensor, spec: str) -> str:
     if isinstance(self, Batched) and not self.ndim:
-        return format(self.item(), spec)  # type: ignore[attr-defined]
+        return format(self.item(), spec)
     whole = core(self) if isinstance(self, Dual) else self
     if not whole._raw.ndim and type(whole) is Tensor and not whole.is_meta:
         return formatting.format_scalar(whole._raw, spec)

@@ -285,7 +285,7 @@ def _put(result: Tensor, out: Any) -> Tensor:
     from .._core.general import put
 
     put(out, result._raw)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 @composite(method=False)

@@ -411,7 +411,7 @@ _bernoulli_p = operation(
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 0 and 1; `p`, a number or a tensor, is the probability of 1."""
     if isinstance(p, Tensor):
-        return run_inplace(_bernoulli_each.op, (self, p, generator))  # type: ignore[attr-defined]
+        return run_inplace(_bernoulli_each.op, (self, p, generator))
     return _bernoulli_one(self, p, generator=generator)
 
 

@@ -436,7 +436,7 @@ def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any
 def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     """Slices written one by one into new memory, as PyTorch records it."""
     if parts[0].is_meta:
-        return operations.stack(parts, dim)  # type: ignore[no-any-return]
+        return operations.stack(parts, dim)
     shape = parts[0]._raw.shape
     made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
     for k, part in enumerate(parts):

@@ -135,7 +135,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 def _difference(A: Tensor, M: Tensor | None, multiply: Any) -> Tensor:
     """What `multiply` makes of A, less what it makes of M."""
     product: Tensor = multiply(A)
-    return product if M is None else operations.sub(product, multiply(M))  # type: ignore[no-any-return]
+    return product if M is None else operations.sub(product, multiply(M))
 
 
 @composite(method=False)
@@ -147,7 +147,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
     for _ in range(2 if niter is None else niter):
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(mH(f, x), Q))).Q
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x, Q))).Q
-    return Q  # type: ignore[no-any-return]
+    return Q
 
 
 @composite()

@@ -283,7 +283,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     _check_system("linalg.solve", A, B, left)
     result, info = solve_ex_op(A, B, left)
     check_info("torch.linalg.solve", info._raw, "The solver failed because the input matrix is singular.")
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
@@ -293,7 +293,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead")
     _check_sides(name, A, B, left)
-    return solve_triangular_op(A, B, upper, left, unitriangular)  # type: ignore[no-any-return]
+    return solve_triangular_op(A, B, upper, left, unitriangular)
 
 
 @composite(out=True)
@@ -339,7 +339,7 @@ def inv(A: Tensor) -> Tensor:
     check_matrix("linalg.inv", A)
     inverse, info = inv_ex_op(A)
     _check_inverse("linalg.inv", info)
-    return inverse  # type: ignore[no-any-return]
+    return inverse
 
 
 @composite(out=True)
@@ -363,8 +363,8 @@ def logdet(A: Tensor) -> Tensor:
     sign, size = slogdet_op(A)
     f = operations
     if A.dtype.is_complex:
-        return f.add(f.log(sign), size)  # type: ignore[no-any-return]
-    return f.where(f.eq(sign, f.full_like_number(sign, -1)), f.full_like_number(size, float("nan")), size)  # type: ignore[no-any-return]
+        return f.add(f.log(sign), size)
+    return f.where(f.eq(sign, f.full_like_number(sign, -1)), f.full_like_number(size, float("nan")), size)
 
 
 def _eps(x: Tensor) -> float:
@@ -446,7 +446,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         from .._core.general import kernels
 
         one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
-        return unary.clone(A).copy_(one)  # type: ignore[no-any-return]
+        return unary.clone(A).copy_(one)
     if n < 0:
         A, n = inv(A), -n
         if n == 1:
@@ -454,7 +454,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n == 1:
         return unary.clone(A)
     if n == 3:
-        return matmul(matmul(A, A), A)  # type: ignore[no-any-return]
+        return matmul(matmul(A, A), A)
     result, power = None, None
     while n:
         power = A if power is None else matmul(power, power)

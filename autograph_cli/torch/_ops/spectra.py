@@ -98,7 +98,7 @@ def _stft(input: Tensor, n_fft: int, hop_length: int | None, win_length: int | N
     out = turned(out, 1, 2)
     if alone:
         out = views.squeeze_in_place(out, 0)
-    return out if return_complex or complex_input else operations.view_as_real(out)  # type: ignore[no-any-return]
+    return out if return_complex or complex_input else operations.view_as_real(out)
 
 
 def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:

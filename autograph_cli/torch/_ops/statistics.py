@@ -286,7 +286,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         length = x._raw.shape[d] - 1
         before = views.narrow(x, d, 0, length)
         after = views.narrow(x, d, 1, length)
-        x = operations.logical_xor(after, before) if x._raw.dtype.kind == "b" else after - before  # type: ignore[operator]
+        x = operations.logical_xor(after, before) if x._raw.dtype.kind == "b" else after - before
     return x
 
 
@@ -308,7 +308,7 @@ def _spacing(y: Tensor, x: Tensor, dim: int) -> Tensor:
     elif x.ndim < y.ndim:
         x = views.view(x, (*(1,) * (y.ndim - x.ndim), *x._raw.shape))
     after, before = _neighbours(x, dim)
-    made: Tensor = after - before  # type: ignore[operator]
+    made: Tensor = after - before
     return made
 
 

@@ -81,7 +81,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        return self._row.tolist()  # type: ignore[no-any-return]
+        return self._row.tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""

@@ -408,7 +408,7 @@ methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
-    found: Tensor = _matrix_transpose("mH").fget(input)  # type: ignore[misc]
+    found: Tensor = _matrix_transpose("mH").fget(input)
     return found
 
 

@@ -58,6 +58,6 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Tensor:
     """v with its norm along `dim` replaced by g."""
     if dim not in (0, v.ndim - 1):
-        return v * (g / norm_except_dim(v, 2, dim))  # type: ignore[no-any-return]
+        return v * (g / norm_except_dim(v, 2, dim))
     found: Tensor = weight_norm_op(v.contiguous(), g.contiguous(), dim)[0]
     return found

@@ -111,7 +111,7 @@ class Reader:
             view, filled = memoryview(data), 0
             with self._zip.open(info) as record:
                 while filled < len(view):
-                    count = record.readinto(view[filled:])  # type: ignore[attr-defined]
+                    count = record.readinto(view[filled:])
                     if not count:
                         raise damaged(f"reading zip archive: record {name} ends too early")
                     filled += count

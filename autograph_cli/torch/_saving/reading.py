@@ -175,7 +175,7 @@ def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
             raise ValueError("a storage is not referred to like this")
         if type(length) is not int or length < 0:
             raise ValueError("a storage has no valid length")
-        return load(key, kind.dtype, location, length)  # type: ignore[no-any-return]
+        return load(key, kind.dtype, location, length)
 
     return find
 

@@ -47,10 +47,10 @@ class _InStorage:
         self.tuple = tuple
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+class Pickler(pickle._Pickler):
     """Writes tensors as references to storages, everything else as plain pickle; needs no PyTorch to name its parts."""
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(pickle._Pickler.dispatch)
 
     def __init__(self, file: IO[bytes], places: Places, protocol: int = 2) -> None:
         super().__init__(file, protocol)
@@ -86,13 +86,13 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         if type(tensor) is Tensor:
             plain = self._plain(tensor, tensor.requires_grad)
             return (REBUILD_WITH_ATTRIBUTES, (plain[0], TENSOR, plain[1], attributes)) if attributes else plain
-        data = tensor.detach().as_subclass(Tensor)  # type: ignore[attr-defined]
+        data = tensor.detach().as_subclass(Tensor)
         parts = (data, tensor.requires_grad, OrderedDict())
         return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
 
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:
-            return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)  # type: ignore[attr-defined]
+            return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
         storage, length, offset, stride = self._places.place(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
         if name is None:

@@ -67,7 +67,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
     primal, tangent = paired(tensor, tangent)
-    return pair(entered, primal.view_as(primal), tangent)  # type: ignore[attr-defined]
+    return pair(entered, primal.view_as(primal), tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

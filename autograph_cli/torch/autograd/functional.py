@@ -176,7 +176,7 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
     """The blocks of output `i`: one for each input, stacked from one backward pass an element."""
     output = call.outputs[i]
     stacks: list[list[Any]] = [[] for _ in call.inputs]
-    flat = output.reshape(-1)  # type: ignore[attr-defined]
+    flat = output.reshape(-1)
     for k in range(output._raw.size):
         found = _grad((flat[k],), call.inputs, None, create_graph, retain_graph=True)
         for j, (stack, g, x) in enumerate(zip(stacks, found, call.inputs, strict=True)):
@@ -290,8 +290,8 @@ def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 
 def _fresh(x: Tensor, create_graph: bool) -> Tensor:
-    made: Any = x.view_as(x) if create_graph and x.requires_grad else x.detach()  # type: ignore[attr-defined]
-    return made if made.requires_grad else made.requires_grad_()  # type: ignore[no-any-return]
+    made: Any = x.view_as(x) if create_graph and x.requires_grad else x.detach()
+    return made if made.requires_grad else made.requires_grad_()
 
 
 def _zeros(x: Tensor, requires_grad: bool = False) -> Tensor:

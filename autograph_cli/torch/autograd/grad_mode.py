@@ -194,7 +194,7 @@ class inference_mode(ContextDecorator):
         _set_inference(*self._before.pop())
 
     def clone(self) -> inference_mode:
-        return type(self)(self.mode)  # type: ignore[no-any-return]
+        return type(self)(self.mode)
 
 
 def _set_inference(inference: bool, grad: bool) -> None:

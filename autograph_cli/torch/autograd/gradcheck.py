@@ -116,7 +116,7 @@ def _random_gradient(output: Tensor) -> Tensor:
         drawn = make(np.empty(output._raw.shape, kind))
         drawn.uniform_(-1, 1)
     drawn.requires_grad = True
-    return drawn  # type: ignore[no-any-return]
+    return drawn
 
 
 # ---------------------------------------------------------------- one check

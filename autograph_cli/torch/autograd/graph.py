@@ -71,7 +71,7 @@ class save_on_cpu(saved_tensors_hooks):
 
         def unpack(packed: tuple[Any, Any]) -> Tensor:
             device, tensor = packed
-            return tensor.to(device)  # type: ignore[no-any-return]
+            return tensor.to(device)
 
         super().__init__(pack, unpack)
 

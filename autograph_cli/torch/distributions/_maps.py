@@ -69,7 +69,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __call__(self, x: Any) -> Any:
         return self._through(0, x, self._call)
@@ -128,7 +128,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
@@ -156,7 +156,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))
     sign = property(lambda self: functools.reduce(operator.mul, (part.sign for part in self.parts), 1))
@@ -166,7 +166,7 @@ class ComposeTransform(Transform):
         return own if reached == own.event_dim else constraints.independent(own, reached - own.event_dim)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         if not self.parts:
             return constraints.real
         reached = self.parts[-1].codomain.event_dim
@@ -175,7 +175,7 @@ class ComposeTransform(Transform):
         return self._widened(self.parts[0].domain, reached)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         if not self.parts:
             return constraints.real
         reached = self.parts[0].domain.event_dim

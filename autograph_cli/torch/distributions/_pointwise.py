@@ -39,7 +39,7 @@ class _Pointwise(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def _pointwise(name: str, doc: str, codomain: Any, forward: Map, back: Map, log_slope: Map) -> Any:
@@ -87,7 +87,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all().item())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Any) -> Any:
         return x.pow(self.exponent)
@@ -112,7 +112,7 @@ class AbsTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AbsTransform)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Any) -> Any:
         return x.abs()
@@ -147,7 +147,7 @@ class AffineTransform(Transform):
             for a, b in ((self.loc, other.loc), (self.scale, other.scale))
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @property
     def sign(self) -> Any:
@@ -164,7 +164,7 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         shape, scale = x.shape, self.scale
-        found = torch.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else torch.abs(scale).log()  # type: ignore[arg-type]
+        found = torch.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else torch.abs(scale).log()
         if self._event_dim:
             found = found.view((*found.shape[: -self._event_dim], -1)).sum(-1)
             shape = shape[: -self._event_dim]

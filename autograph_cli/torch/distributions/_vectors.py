@@ -29,7 +29,7 @@ class _Vectors(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class SoftmaxTransform(_Vectors):

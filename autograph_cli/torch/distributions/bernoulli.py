@@ -63,5 +63,5 @@ class Bernoulli(ByOdds, ExponentialFamily):
     def _natural_params(self) -> Any:
         return (torch.logit(self.probs),)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return torch.log(1 + torch.exp(x))

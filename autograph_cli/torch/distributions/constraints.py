@@ -272,7 +272,7 @@ class _Stack(_Joined):
     """For single slices."""
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         n: int = super().event_dim
         return n + 1 if self.dim + n < 0 else n
 

@@ -103,7 +103,7 @@ class ContinuousBernoulli(ByOdds, ExponentialFamily):
     def _natural_params(self) -> Any:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         low, high = (limit - 0.5 for limit in self._lims)
         stable = torch.max(torch.le(x, low), torch.gt(x, high))
         cut = torch.where(stable, x, low * torch.ones_like(x))

@@ -65,5 +65,5 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> Any:
         return (self.concentration,)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))

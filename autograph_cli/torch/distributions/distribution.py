@@ -160,7 +160,7 @@ class Distribution:
         if instance is not None:
             return instance
         own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith(f"{__package__}."))
-        if type(self).__init__ is not own.__init__:  # type: ignore[misc]
+        if type(self).__init__ is not own.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also define a "
                 "custom .expand() method."

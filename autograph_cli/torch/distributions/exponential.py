@@ -54,5 +54,5 @@ class Exponential(ExponentialFamily):
     def _natural_params(self) -> Any:
         return (-self.rate,)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return -torch.log(-x)

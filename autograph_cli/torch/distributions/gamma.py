@@ -57,5 +57,5 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> Any:
         return self.concentration - 1, -self.rate
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
         return torch.lgamma(x + 1) + (x + 1) * torch.log(-y.reciprocal())

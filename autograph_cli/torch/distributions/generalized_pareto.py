@@ -94,6 +94,6 @@ class GeneralizedPareto(Distribution):
         return torch.broadcast_to(torch.log(self.scale) + self.concentration + 1, self._batch_shape)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         end = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
         return constraints.interval(self.loc, end)

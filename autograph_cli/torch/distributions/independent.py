@@ -43,7 +43,7 @@ class Independent(Distribution):
     variance = property(lambda self: self.base_dist.variance)
 
     @constraints.dependent_property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         inner, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, count) if count else inner
 

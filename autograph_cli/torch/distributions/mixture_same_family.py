@@ -85,11 +85,11 @@ class MixtureSameFamily(Distribution):
         between = torch.sum(weights * (self._component_distribution.mean - self._of_each(self.mean)).pow(2.0), dim=dim)
         return inside + between
 
-    def cdf(self, x: Any) -> Any:  # type: ignore[override]
+    def cdf(self, x: Any) -> Any:
         each = self._component_distribution.cdf(self._of_each(x))
         return torch.sum(each * self._mixture_distribution.probs, dim=-1)
 
-    def log_prob(self, x: Any) -> Any:  # type: ignore[override]
+    def log_prob(self, x: Any) -> Any:
         if self._validate_args:
             self._validate_sample(x)
         each = self._component_distribution.log_prob(self._of_each(x))

@@ -45,7 +45,7 @@ class Pareto(TransformedDistribution):
 
     support = constraints.dependent_property(
         lambda self: constraints.greater_than_eq(self.scale), is_discrete=False, event_dim=0
-    )  # type: ignore[assignment]
+    )
 
     def entropy(self) -> Any:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

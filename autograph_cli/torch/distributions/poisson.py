@@ -43,5 +43,5 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> Any:
         return (torch.log(self.rate),)
 
-    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any) -> Any:
         return torch.exp(x)

@@ -68,7 +68,7 @@ class TransformedDistribution(Distribution):
         made.transforms = made._own_transforms()
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain

@@ -39,7 +39,7 @@ class lazy_property:
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped, self.name = wrapped, wrapped.__name__
-        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
+        functools.update_wrapper(self, wrapped)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -90,7 +90,7 @@ class ByOdds:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._given = "logits" if probs is None else "probs"
-        *others, given = broadcast_all(*others, logits if probs is None else probs)  # type: ignore[assignment]
+        *others, given = broadcast_all(*others, logits if probs is None else probs)
         setattr(self, self._given, given)
         return tuple(others)
 

@@ -94,5 +94,5 @@ class VonMises(Distribution):
     mean = mode = property(lambda self: self.loc)
 
     @lazy_property
-    def variance(self) -> Any:  # type: ignore[override]
+    def variance(self) -> Any:
         return 1 - (log_bessel(self.concentration, order=1) - log_bessel(self.concentration, order=0)).exp()

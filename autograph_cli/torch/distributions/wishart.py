@@ -145,7 +145,7 @@ class Wishart(ByFactor, ExponentialFamily):
         nu, p = self.df, self._event_shape[-1]
         return -self.precision_matrix / 2, (nu - p - 1) / 2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
         p = self._event_shape[-1]
         inner = (y + (p + 1) / 2) * (-torch.linalg.slogdet(-2 * x).logabsdet + math.log(2) * p)
         return inner + torch.mvlgamma(y + (p + 1) / 2, p=p)

@@ -39,7 +39,7 @@ def jacrev(func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool 
         sizes = [_count(y) for y in outputs]
 
         def split(stacked: Tensor) -> list[Any]:
-            parts: Any = stacked.split(sizes)  # type: ignore[attr-defined]
+            parts: Any = stacked.split(sizes)
             return [part.view((*y.shape, *stacked.shape[1:])) for part, y in zip(parts, outputs, strict=True)]
 
         flat, inner = tree_flatten(rows)
@@ -80,7 +80,7 @@ def jacfwd(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
         sizes = [_count(x) for x in inputs]
 
         def split(stacked: Tensor) -> Any:
-            parts: Any = stacked.movedim(0, -1).split(sizes, -1)  # type: ignore[attr-defined]
+            parts: Any = stacked.movedim(0, -1).split(sizes, -1)
             blocks = [part.unflatten(-1, x.shape) if x.ndim else part.squeeze(-1) for part, x in zip(parts, inputs, strict=True)]
             return tree_unflatten(blocks, spec)
 

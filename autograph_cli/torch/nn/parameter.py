@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return f"Parameter containing:\n{text(self, 'tensor(')}"
 
 

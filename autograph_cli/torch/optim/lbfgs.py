@@ -74,7 +74,7 @@ class LBFGS(Optimizer):
     # -- the step
 
     @without_grad
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Move until `max_iter`, `max_eval` or a tolerance is reached; returns the first loss.
 
         `closure` clears the gradients, computes the loss and calls `backward`. RuntimeError for an unknown line search.

@@ -77,7 +77,7 @@ class Optimizer:
         if not getattr(step, "hooked", False):
             hooked: Any = self.profile_hook_step(step)
             hooked.hooked = True
-            type(self).step = hooked  # type: ignore[method-assign]
+            type(self).step = hooked
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:

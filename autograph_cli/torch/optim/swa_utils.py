@@ -31,7 +31,7 @@ def get_swa_avg_fn() -> Average:
     def average(averaged: Any, current: Any, num_averaged: Any) -> Any:
         return averaged + (current - averaged) / (num_averaged + 1)
 
-    return average  # type: ignore[no-any-return]
+    return average
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
@@ -42,7 +42,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     def average(averaged: Any, current: Any, num_averaged: Any) -> Any:
         return decay * averaged + (1 - decay) * current
 
-    return average  # type: ignore[no-any-return]
+    return average
 
 
 def get_swa_multi_avg_fn() -> Average:
@@ -53,7 +53,7 @@ def get_swa_multi_avg_fn() -> Average:
         for mean, now in zip(averaged, current, strict=True):
             _blend(mean, now, 1 / (num_averaged + 1))
 
-    return average  # type: ignore[no-any-return]
+    return average
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Average:
@@ -65,7 +65,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Average:
         for mean, now in zip(averaged, current, strict=True):
             _blend(mean, now, 1 - decay)
 
-    return average  # type: ignore[no-any-return]
+    return average
 
 
 def _check_decay(decay: float) -> None:

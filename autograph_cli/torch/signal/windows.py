@@ -40,13 +40,13 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
         _check(name, M, dtype, layout)
         placement = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         if M == 0:
-            return functions["empty"]((0,), **placement)  # type: ignore[no-any-return]
+            return functions["empty"]((0,), **placement)
 
         def row(start: float, end: float) -> Any:
             return functions["linspace"](start, end, M, **placement)
 
         made: Tensor = shape(M, sym, row, *args, **parameters)
-        return functions["ones"]((1,), **placement) if made is None else made  # type: ignore[no-any-return]
+        return functions["ones"]((1,), **placement) if made is None else made
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = shape.__doc__

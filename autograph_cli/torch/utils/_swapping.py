@@ -50,7 +50,7 @@ def _poison(leaf: Tensor) -> None:
     if node is None or leaf._edge.__class__ is View:
         return
     node.register_prehook(_refuse)
-    meta.accumulator = None  # type: ignore[union-attr]
+    meta.accumulator = None
 
 
 def _refuse(_: Any) -> None:

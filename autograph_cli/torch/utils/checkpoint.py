@@ -154,7 +154,7 @@ def _autocast_now() -> Callable[[], autocast]:
     kept = {
         "enabled": is_autocast_enabled("cpu"), "dtype": get_autocast_dtype("cpu"), "cache_enabled": is_autocast_cache_enabled(),
     }  # fmt: skip
-    return lambda: autocast("cpu", **kept)  # type: ignore[arg-type]
+    return lambda: autocast("cpu", **kept)
 
 
 # ---------------------------------------------------------------- without reentry

@@ -12,7 +12,7 @@ from_dlpack = functions["from_dlpack"]
 
 def to_dlpack(tensor: Tensor) -> Any:
     """The capsule of a tensor's memory."""
-    return tensor.__dlpack__()  # type: ignore[attr-defined]
+    return tensor.__dlpack__()
 
 
 __all__ = ["from_dlpack", "to_dlpack"]

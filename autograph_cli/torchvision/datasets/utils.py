@@ -173,5 +173,5 @@ def _unpack_gz(source: str, to_path: str | Path | None) -> str:
     goal = os.path.join(os.path.dirname(source), name) if to_path is None else os.fspath(to_path)
     goal = os.path.join(goal, name) if os.path.isdir(goal) else goal
     with gzip.open(source) as data:
-        _write(goal, data)  # type: ignore[arg-type]
+        _write(goal, data)
     return goal

@@ -40,7 +40,7 @@ def register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flag
         if holds:
             ids.add(handle.id)
     if prepend:
-        hooks.move_to_end(handle.id, last=False)  # type: ignore[attr-defined]
+        hooks.move_to_end(handle.id, last=False)
     return handle
 
 
@@ -151,12 +151,12 @@ class BackwardHookFunction(Function):
     """Gives back what it gets: a node to hang hooks on."""
 
     @staticmethod
-    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
         ctx.mark_non_differentiable(*[x for x in args if not x.requires_grad])
         return args
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Any) -> Any:
         return grads
 
 

@@ -30,7 +30,7 @@ class Layer(Module):
         cls._function, cls._shows = call, shows
         kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         cls.__constants__ = [name for name in inspect.get_annotations(cls) if not name.startswith("_")]
-        cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        cls.__signature__ = inspect.Signature(
             [inspect.Parameter(name, kind, default=cls.__dict__.get(name, _REQUIRED)) for name in cls.__constants__]
         )
         for name in cls.__constants__:

@@ -86,7 +86,7 @@ def load_state_dict(module: Any, given: Mapping[str, Any], strict: bool, assign:
     metadata = getattr(given, "_metadata", None)
     state = OrderedDict(given)
     if metadata is not None:
-        state._metadata = metadata  # type: ignore[attr-defined]
+        state._metadata = metadata
 
     def load(at: Any, state: Any, prefix: str) -> None:
         local = {} if metadata is None else metadata.get(prefix[:-1], {})

@@ -144,9 +144,9 @@ class _LazyNorm(LazyModuleMixin):
 
     def reset_parameters(self: Any) -> None:
         if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()  # type: ignore[misc]
+            super().reset_parameters()
 
-    def initialize_parameters(self: Any, input: Any) -> None:  # type: ignore[override]
+    def initialize_parameters(self: Any, input: Any) -> None:
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[self._channels(input)]

@@ -76,7 +76,7 @@ class _Numbered(Module):
 
     def pop(self, key: Any) -> Any:
         """Take out the module at a place."""
-        found = self[key]  # type: ignore[index]
+        found = self[key]
         del self[key]
         return found
 
@@ -239,9 +239,9 @@ class ModuleDict(Module):
         for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
             if not isinstance(pair, Iterable):
                 raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is{type(pair).__name__}")
-            if len(pair) != 2:  # type: ignore[arg-type]
-                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
-            self[pair[0]] = pair[1]  # type: ignore[index]
+            if len(pair) != 2:
+                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(pair)}; 2 is required")
+            self[pair[0]] = pair[1]
 
 
 # ---------------------------------------------------------------- parameters

@@ -214,7 +214,7 @@ class _LazyConv(LazyModuleMixin):
 
     def reset_parameters(self: Any) -> None:
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
+            super().reset_parameters()
 
     def initialize_parameters(self: Any, input: Any, *_: Any, **__: Any) -> None:
         if not self.has_uninitialized_params():

@@ -29,4 +29,4 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     for key in list(metadata or ()):
         # "" is the module itself, the prefix without its dot the container that is gone.
         if key and (key == prefix.removesuffix(".") or key.startswith(prefix)):
-            metadata[key[len(prefix) :]] = metadata.pop(key)  # type: ignore[index]
+            metadata[key[len(prefix) :]] = metadata.pop(key)

@@ -91,7 +91,7 @@ def _rebuilt(like: Any, entries: dict[Any, Any]) -> Any:
             made = copy.copy(like)
             made.update(entries)
             return made
-        return type(like)(entries)  # type: ignore[call-arg]
+        return type(like)(entries)
     return entries
 
 
@@ -105,5 +105,5 @@ def _relisted(like: Any, parts: list[Any]) -> Any:
             for i, part in enumerate(parts):
                 made[i] = part
             return made
-        return type(like)(parts)  # type: ignore[call-arg]
+        return type(like)(parts)
     return parts

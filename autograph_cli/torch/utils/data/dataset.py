@@ -49,7 +49,7 @@ class TensorDataset(Dataset[Any]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(tensor[index] for tensor in self.tensors)  # type: ignore[index]
+        return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
         return self.tensors[0].shape[0]
@@ -121,7 +121,7 @@ class ChainDataset(IterableDataset[Any]):
         total = 0
         for part in self.datasets:
             assert isinstance(part, IterableDataset), "ChainDataset only supports IterableDataset"
-            total += len(part)  # type: ignore[arg-type]
+            total += len(part)
         return total
 
 
@@ -140,7 +140,7 @@ class Subset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)  # type: ignore[no-any-return]
+            return self.dataset.__getitems__(chosen)
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:

@@ -152,7 +152,7 @@ class BatchSampler(Sampler[list[int]]):
                 yield batch
 
     def __len__(self) -> int:
-        count: int = len(self.sampler)  # type: ignore[arg-type]
+        count: int = len(self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
