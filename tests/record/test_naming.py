@@ -68,3 +68,19 @@ def test_class_of_a_script_keeps_its_name_and_is_not_ours():
         assert repr(own) == "<class '__main__.Own'>"
         assert is_ours(engine.nn.Linear) and not is_ours(own)
     assert is_ours(engine.nn.Linear)
+
+
+def test_distributions_expand_while_a_script_runs():
+    with serve():
+        normal = importlib.import_module("torch.distributions").Normal
+        wide = normal(engine.zeros(2), engine.ones(2)).expand((3, 2))
+        own = type("Own", (normal,), {"__init__": lambda self: normal.__init__(self, 0.0, 1.0)})
+        with pytest.raises(NotImplementedError, match=r"Subclass Own of Normal that defines a custom __init__"):
+            own().expand((2,))
+    assert wide.batch_shape == (3, 2)
+
+
+def test_messages_call_tensors_the_same_while_a_script_runs():
+    x = engine.ones(2)
+    with serve(), pytest.raises(TypeError, match=r"got \(Tensor, str\)"):
+        engine.sum(x, "a")

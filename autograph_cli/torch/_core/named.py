@@ -19,7 +19,9 @@ class Named(type):
 def type_name(x: object) -> str:
     """The type of an argument as PyTorch's messages call it: `int`, `Tensor`, `numpy.ndarray`, `torch.dtype`."""
     kind = type(x)
+    if kind.__name__ == "Tensor":
+        return "Tensor"
     public = repr(kind) if type(kind) is Named else ""
-    if public.startswith("<class 'torch.") and kind.__name__ != "Tensor" and "nn" not in public:
+    if public.startswith("<class 'torch.") and "nn" not in public:
         return public[8:-2]
     return f"{kind.__module__}.{kind.__name__}" if kind.__module__ in ("numpy", "torch") else kind.__name__

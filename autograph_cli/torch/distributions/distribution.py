@@ -159,7 +159,7 @@ class Distribution:
     def _blank(self, instance: Any) -> Any:
         if instance is not None:
             return instance
-        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith(f"{__package__}."))
+        own = next(cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions"))
         if type(self).__init__ is not own.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also define a "
