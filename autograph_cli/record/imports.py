@@ -92,10 +92,10 @@ class EngineFinder(MetaPathFinder, Loader):
 
     def close(self) -> None:
         """Leave no mark on the engine's modules."""
-        for module in self._opened:
-            del module.__path__
-        self._opened.clear()
         self._names.take_back()
+        for module in self._opened:
+            vars(module).pop("__path__", None)
+        self._opened.clear()
 
 
 def engine_name(name: str) -> str:
