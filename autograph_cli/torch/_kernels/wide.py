@@ -18,7 +18,7 @@ IN_FLOAT32 = (
     "_scaled_dot_product_flash_attention_for_cpu_backward", "native_layer_norm", "native_layer_norm_backward",
     "native_batch_norm", "native_batch_norm_backward", "native_group_norm", "native_group_norm_backward",
     "nll_loss_forward", "avg_pool", "avg_pool_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward",
-    "_adaptive_avg_pool3d_backward", "scatter_add",
+    "_adaptive_avg_pool3d_backward", "scatter_add", "addmm", "addmv", "baddbmm", "addbmm",
 )  # fmt: skip
 """Kernels that run in float32 as a whole."""
 

@@ -55,3 +55,13 @@ def test_an_asked_dtype_is_kept():
     wide, narrow = torch.ones(ONES), torch.bfloat16
     assert wide.sum(dtype=narrow).item() == wide.cumsum(0, dtype=narrow)[-1].item() == 3008.0
     assert wide.mean(dtype=narrow).item() == 1.0 and wide.mean(dtype=narrow).dtype is narrow
+
+
+def test_what_is_added_to_a_product_is_rounded_with_it():
+    row, column, more = (torch.tensor(x).bfloat16() for x in ([[1.0, 1 / 256]], [[1.0], [1.0]], [[1 / 256]]))
+    assert (row @ column + more).item() == 1.0
+    added = (
+        torch.addmm(more, row, column), torch.addmv(more[0], row, column[:, 0]), torch.baddbmm(more[None], row[None], column[None]),
+        torch.addbmm(more, row[None], column[None]), F.linear(row, column.t(), more[0]),
+    )  # fmt: skip
+    assert [x.item() for x in added] == [1.0078125] * 5
