@@ -63,10 +63,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
             try:
                 return run(*args, **kwargs) if kwargs else plain(*args)
             except Exception as error:
-                wrong = check.explain(args, kwargs, error)
-                if wrong is None:
-                    raise
-                raise wrong from wrong.__cause__
+                check.explain(args, kwargs, error)
+                raise
 
         return _named_as(check, explained, home)
 
@@ -78,10 +76,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
         try:
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
-            wrong = check.explain(args, kwargs, error)
-            if wrong is None:
-                raise
-            raise wrong from wrong.__cause__
+            check.explain(args, kwargs, error)
+            raise
 
     return _named_as(check, checked, home)
 
@@ -144,17 +140,14 @@ class Check:
             kind = type_name(args[0])
             raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object")
 
-    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Exception | None:
-        """The error to raise for a failed call instead of `error`; None if that says what is wrong."""
+    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
         try:
             self._taken(args, kwargs)
         except TypeError as wrong:
-            return wrong
-        if not _internal(error):
-            return None
-        found = self._no_tensor(args, kwargs) or self._unclear(args, error)
-        found.__cause__ = error
-        return found
+            raise wrong from None
+        if _internal(error):
+            raise (self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
 
     def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""

@@ -140,7 +140,6 @@ class Local(threading.local):
                 S.without_grad += -1 if on else 1
             self._grad = bool(on)
 
-
     @property
     def records(self) -> bool:
         """Whether operations leave a graph: grad mode is on, and inference mode is not."""

@@ -8,6 +8,8 @@
 import copy
 import warnings
 
+from tests.torch.core.functions import functions_of
+
 EXPRESSIONS = """
 cap.add_(1)
 cap.add_(x)
@@ -99,15 +101,6 @@ OTHERWISE = {
 
 
 def functions(torch):
-    class Cut(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
     class Whole(torch.autograd.Function):
         @staticmethod
         def forward(x):
@@ -129,7 +122,7 @@ def functions(torch):
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
             return run()
 
-    return {"cut": Cut, "whole": Whole, "hooked": hooked}
+    return {"cut": functions_of(torch).Double, "whole": Whole, "hooked": hooked}
 
 
 def said(torch, transform, code):
