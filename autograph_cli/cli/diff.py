@@ -15,9 +15,9 @@ from pathlib import Path
 
 import click
 
+from autograph_cli.cli.exit_codes import Trouble, as_trouble
 from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
 from autograph_cli.cli.snapshot import chosen_settings, make_console, print_diff
-from autograph_cli.cli.trouble import Trouble, as_trouble
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.testing.settings import VIEWS, Settings, load

@@ -21,7 +21,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
-from autograph_cli.cli.remembered import Remembered
+from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 

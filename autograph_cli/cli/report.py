@@ -9,8 +9,8 @@ from pathlib import Path
 from autograph_cli.cli.options import no_graph
 from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
-from autograph_cli.graph.kept import kept_tensors, retained, total_bytes
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
 from autograph_cli.record.store import has_graph
 
 MOST = 12

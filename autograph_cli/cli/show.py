@@ -18,7 +18,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
-from autograph_cli.cli.remembered import Remembered
+from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import facts
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {

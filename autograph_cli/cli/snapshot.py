@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from autograph_cli.cli.exit_codes import as_trouble
 from autograph_cli.cli.options import StepsType, UsageError
-from autograph_cli.cli.trouble import as_trouble
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts

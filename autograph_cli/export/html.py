@@ -14,7 +14,7 @@ from typing import Any
 from autograph_cli.export.closing import told_closed
 from autograph_cli.export.layered import size_of
 from autograph_cli.export.placed import Placed, links
-from autograph_cli.export.playing import Playing
+from autograph_cli.export.playback import Playing
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
-from autograph_cli.graph.kept import Kept, origin_words
 from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.saved_memory import Kept, origin_words
 from autograph_cli.graph.text import saved_text
 from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 

@@ -12,9 +12,9 @@ from autograph_cli.export.dot import legend_nodes, to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.placed_dot import placed_dot
-from autograph_cli.export.polish import polish
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene
+from autograph_cli.export.svg_cleanup import polish
 
 BUILT_IN = "layered"
 ENGINES = (BUILT_IN, "graphviz-pure", "dot")

@@ -16,9 +16,9 @@ from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
+from autograph_cli.export.partition import cut_across
 from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
-from autograph_cli.export.pieces import cut_across
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from autograph_cli.export.keeping import gathered
+from autograph_cli.export.saved_boxes import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.graph import Graph
-from autograph_cli.graph.turns import Seat, find_turns
+from autograph_cli.graph.loops import Seat, find_turns
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""

@@ -10,9 +10,9 @@ from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
-from autograph_cli.graph.kept import kept_tensors, kept_words
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.nesting import Nesting
+from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
 LEGEND: dict[Style, str] = {
     "result": "result",

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
-from autograph_cli.graph.kept import kept_lines
 from autograph_cli.graph.names import output_names, quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
+from autograph_cli.graph.saved_memory import kept_lines
 
 Names = Sequence[tuple[str, ...]]
 

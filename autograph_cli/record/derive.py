@@ -20,10 +20,10 @@ from autograph_cli.record.saved import bytes_kept, collect
 from autograph_cli.record.sites import Sources
 from autograph_cli.record.tape import Output, Tape, key_of, number_of
 from autograph_cli.torch._core.backward import grad
+from autograph_cli.torch._core.device_dispatch import filled
 from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, like_of
-from autograph_cli.torch._core.placement import filled
 from autograph_cli.torch._core.registry import functions
-from autograph_cli.torch._core.saved import Packed
+from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Created, Event, Made
 from autograph_cli.record.tape import Tape
-from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
 from autograph_cli.torch._core.tensor import Tensor

@@ -10,11 +10,11 @@ import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
 from autograph_cli.record.values import summary
-from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.gradients import fit_recorded, like_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
-from autograph_cli.torch._core.saved import Packed
+from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make

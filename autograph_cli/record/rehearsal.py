@@ -15,7 +15,7 @@ from autograph_cli.record import names
 from autograph_cli.record.known import OLD, SLOT, Address, Begun, Created, Ended, Event, Made, Step, Template
 from autograph_cli.record.sites import script_frames
 from autograph_cli.record.tape import Tape
-from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor

@@ -10,10 +10,10 @@ import numpy as np
 
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
-from autograph_cli.torch._core import memory
+from autograph_cli.torch._core import storages as memory
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node
 from autograph_cli.torch._core.operation import _saved_attribute
-from autograph_cli.torch._core.saved import Packed, SavedList
+from autograph_cli.torch._core.saved_tensors import Packed, SavedList
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._kernels.meta import Meta
 

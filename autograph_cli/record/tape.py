@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from autograph_cli.record.modules import CallRow, Modules, was_given
 from autograph_cli.record.sites import PASS, RUNNER, USER, Site, kind_of, kinds
-from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
 from autograph_cli.torch._core.state import BackwardCall, L
 from autograph_cli.torch._core.tensor import Tensor

@@ -31,7 +31,7 @@ from autograph_cli.record.rehearsal import Rehearsal
 from autograph_cli.record.saved import is_plain
 from autograph_cli.record.sites import PASS, RUNNER, USER, kind_of
 from autograph_cli.record.tape import Output, PassRow, Row, key_of, number_of
-from autograph_cli.torch._core.general import is_wrapped_number
+from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.node import AccumulateGrad, Node
 from autograph_cli.torch._core.state import BackwardCall
 from autograph_cli.torch._core.tensor import Tensor

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograph_cli.torch import Tensor
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._core.memory import owner
+from autograph_cli.torch._core.storages import owner
 from autograph_cli.torch._saving.files import whole_or_nothing
 
 from . import _format

@@ -16,16 +16,16 @@ import warnings
 from typing import Any
 
 from . import _kernels, _missing
-from ._core import placement, silence
+from ._core import device_dispatch, fp_warnings
 from ._kernels.meta_kernels import meta
 
-placement.kernels_by_device["cpu"] = _kernels.cpu
-placement.kernels_by_device["meta"] = meta
-silence.install()
+device_dispatch.kernels_by_device["cpu"] = _kernels.cpu
+device_dispatch.kernels_by_device["meta"] = meta
+fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
-from ._core import dtypes, guards, registry
+from ._core import arg_check, dtypes, registry
 from ._core import layout as _layout
 from ._core.device import device
 from ._core.dtypes import dtype
@@ -43,19 +43,19 @@ from ._core.tensor import Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
-    "arithmetic", "functions", "pairs", "activations", "creation", "ranges", "conversion", "comparison", "views",
-    "joining", "arranging", "indexing", "subscripts", "places", "pieces", "reductions", "order", "counting", "statistics", "linear",
+    "arithmetic", "unary", "binary", "activations", "creation", "ranges", "conversion", "comparison", "views",
+    "joining", "rearrange", "indexing", "getitem", "gather_scatter", "split_join", "reductions", "sorting", "histograms", "statistics", "linear",
     "nonlinear", "losses", "convolution", "pooling", "normalization", "padding", "distances", "solvers",
-    "decompositions", "lu", "norms", "reflectors", "spectra", "symmetric", "classification", "chunked", "sampling",
-    "embedding", "dropout", "attention", "native", "complexes", "copies", "segments", "slopes", "storage", "rest", "random",
-    "recurrent", "weights", "sparse", "printing", "protocols", "operators", "special", "fft", "products", "einsum",
-    "cdist", "placing", "variates",
+    "decompositions", "lu", "norms", "householder", "stft", "ldl", "classification", "chunked", "interpolate",
+    "embedding", "dropout", "attention", "aten_layers", "complexes", "view_copy", "segments", "finite_difference", "storage", "rest", "random",
+    "recurrent", "weight_norm", "sparse", "printing", "protocols", "operators", "special", "fft", "products", "einsum",
+    "cdist", "default_device", "random_variates",
 )  # fmt: skip
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __name__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | guards.guard("Tensor", _METHODS)).items():
+for _name, _method in (_METHODS | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Size.__module__ = "torch"
@@ -142,9 +142,9 @@ legacy_contiguous_format = contiguous_format
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
-globals().update(registry.functions | guards.guard("torch", registry.functions))
+globals().update(registry.functions | arg_check.guard("torch", registry.functions))
 for _part in (fft, linalg, special):
-    vars(_part).update(guards.guard(_part.__name__.rpartition(".")[2], vars(_part)))
+    vars(_part).update(arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
 globals().update(_FORMER)
 
 

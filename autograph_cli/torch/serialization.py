@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 
 from ._core.device import device
+from ._core.device_dispatch import without_memory
 from ._core.dtypes import dtype
-from ._core.placement import without_memory
 from ._ops.storage import UntypedStorage
 from ._saving.archive import Reader, Writer
 from ._saving.files import whole_or_nothing

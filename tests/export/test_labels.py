@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import VIEWS, ExportError, render
-from autograph_cli.export.keeping import gathered
 from autograph_cli.export.layered import place
 from autograph_cli.export.modules import framed
 from autograph_cli.export.placed import bars, links, written
+from autograph_cli.export.saved_boxes import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene, build
 from autograph_cli.export.style import Style, is_bars, text_width
 from autograph_cli.graph import (

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from autograph_cli.export.layered import place
-from autograph_cli.export.pieces import PIECES, cut_across
+from autograph_cli.export.partition import PIECES, cut_across
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Saved, TensorType
-from autograph_cli.graph.kept import kept_lines, kept_tensors, kept_words, origin_words, retained, total_bytes
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.saved_memory import kept_lines, kept_tensors, kept_words, origin_words, retained, total_bytes
 from autograph_cli.graph.views import take
 
 TYPE = TensorType("float32", (3,))

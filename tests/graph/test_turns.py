@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, Source, TensorType, verify
-from autograph_cli.graph.turns import find_turns
+from autograph_cli.graph.loops import find_turns
 from tests.export.nets import Net
 
 KIND = TensorType("float32", (3,))

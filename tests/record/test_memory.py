@@ -6,7 +6,7 @@ from typing import Any
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Memory
-from autograph_cli.graph.kept import kept_tensors, origin_words
+from autograph_cli.graph.saved_memory import kept_tensors, origin_words
 from autograph_cli.record.recorder import Recorder
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .backward_pass import run
-from .levels import BatchLevel, in_function, running
+from .device_dispatch import filled
+from .interpreter_stack import BatchLevel, in_function, running
 from .node import like_of
-from .placement import filled
 from .reverse import GradCall, backward_parts, in_front
 from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from . import anomalies, hooking
+from . import anomalies
+from . import hooks as hooks_module
+from .device_dispatch import kernels
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
-from .placement import kernels
 from .roots import root_edge
-from .saved import PackedItems, check_versions, freed, opened
+from .saved_tensors import PackedItems, check_versions, freed, opened
 from .state import BackwardCall, L, S
 from .tensor import Tensor, Wrapped, make
 
@@ -248,7 +249,7 @@ class Pass:
         if meta.hooks:
             self._tensor_hooks(meta.hooks, None)
         if self.only is None or self.call.kind == "backward":
-            hooking.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
+            hooks_module.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
 
     def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
@@ -276,15 +277,15 @@ class Pass:
             g = self._fitting(leaf, g)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
-            g = self._unwrap(hooking.pre_hooks(extra, [self._wrap(g)])[0])
+            g = self._unwrap(hooks_module.pre_hooks(extra, [self._wrap(g)])[0])
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
             accumulate(variable, g, shared or any(g is root for root in self.given))
         if meta is not None and meta.post_hooks:
-            hooking.accumulated_hooks(meta.post_hooks, variable)
+            hooks_module.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
-            hooking.post_hooks(extra, (), (self._wrap(g),))
+            hooks_module.post_hooks(extra, (), (self._wrap(g),))
 
     @staticmethod
     def _fitting(leaf: Node, g: Any) -> Any:
@@ -361,16 +362,16 @@ class Pass:
             if tensor is not None and grads[number] is not None:
                 retain(tensor, self._wrap(grads[number]))
         if extra.pre_hooks and not only_tensor_hooks:
-            grads = [self._unwrap(t) for t in hooking.pre_hooks(extra, [self._wrap(x) for x in grads])]
+            grads = [self._unwrap(t) for t in hooks_module.pre_hooks(extra, [self._wrap(x) for x in grads])]
         return grads if node._multiple else grads[0]
 
     def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
         outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
-        replaced = hooking.post_hooks(extra, [self._wrap(x) for x in grads], outputs)
+        replaced = hooks_module.post_hooks(extra, [self._wrap(x) for x in grads], outputs)
         return [self._unwrap(x) for x in replaced]
 
     def _tensor_hooks(self, hooks: dict[int, Any], g: Any) -> Any:
-        return self._unwrap(hooking.tensor_hooks(hooks, self._wrap(g)))
+        return self._unwrap(hooks_module.tensor_hooks(hooks, self._wrap(g)))
 
     def _wrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else make(g)

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import dims, dtypes, general
-from .levels import BatchLevel
+from . import dims, dispatch, dtypes
+from .interpreter_stack import BatchLevel
 from .operation import Operation, operations, table
 from .stand_in import StandIn
 from .state import L
@@ -111,7 +111,7 @@ def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def pointwise(call: Call) -> Any:
     """Element by element: batches in front, and samples broadcast as they do alone."""
-    return general.run(call.op, tuple(aligned(call)))
+    return dispatch.run(call.op, tuple(aligned(call)))
 
 
 def aligned(call: Call) -> list[Any]:
@@ -151,7 +151,7 @@ def leading(call: Call, more: int = 0, empty: bool = True) -> Any:
             args[i] = (call.size, *args[i])
         elif parameter.name in DIMS and (empty or args[i] != ()):
             args[i] = shifted(args[i], max(rank, lift))
-    result = general.run(call.op, tuple(args))
+    result = dispatch.run(call.op, tuple(args))
     return dropped(result) if lift else result
 
 
@@ -181,7 +181,7 @@ def folded(call: Call) -> Any:
     if "input_size" in names:
         n, *rest = call["input_size"]
         args[names.index("input_size")] = (n * call.size, *rest)
-    return apart(general.run(call.op, tuple(args)), call.size)
+    return apart(dispatch.run(call.op, tuple(args)), call.size)
 
 
 def first_two(x: Tensor) -> Tensor:
@@ -204,7 +204,7 @@ def loop(call: Call) -> Any:
     """Sample by sample, and stacked; RuntimeError where there is none."""
     if not call.size:
         raise RuntimeError(f"vmap: {call.op.name} goes sample by sample, and a batch of size 0 has none")
-    rows = [general.run(call.op, tuple(sample(call, i))) for i in range(call.size)]
+    rows = [dispatch.run(call.op, tuple(sample(call, i))) for i in range(call.size)]
     if not call.op.multiple:
         return f.stack(rows, 0)
     return tuple(None if column[0] is None else f.stack(list(column), 0) for column in zip(*rows, strict=True))

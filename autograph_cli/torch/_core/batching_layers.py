@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dims, general
+from . import dims, dispatch
 from .batching import Call, apart, expanded, first_two, folded, loop, raised, reshaped
 from .batching_rules import flat, rule
 from .operation import operations
@@ -79,7 +79,7 @@ def _convolution_backward(call: Call) -> Any:
 def _batch_norm(call: Call) -> Any:
     names = ("weight", "bias", "running_mean", "running_var")
     rows = [None if x is None else first_two(call.full(name)) for name, x in zip(names, call.args[1:5], strict=True)]
-    out, *statistics = general.run(call.op, (by_channels(call.full("input")), *rows, *call.args[5:]))
+    out, *statistics = dispatch.run(call.op, (by_channels(call.full("input")), *rows, *call.args[5:]))
     found = [apart(s, call.size) if s._raw.size else expanded(s, False, call.size) for s in statistics]
     return (from_channels(out, call.size), *found)
 
@@ -94,7 +94,7 @@ def _batch_norm_backward(call: Call) -> Any:
             args[i] = change(call.full(name))
     if "reserve" in (p.name for p in call.op.tensors) and call["reserve"] is not None:
         args[call.place("reserve")] = call["reserve"]
-    image, weight, bias = general.run(call.op, tuple(args))
+    image, weight, bias = dispatch.run(call.op, tuple(args))
     return (
         None if image is None else from_channels(image, call.size),
         None if weight is None else apart(weight, call.size),
@@ -130,7 +130,7 @@ def _layer_norm_backward(call: Call) -> Any:
     args = call.every(lambda t, batched: t)
     for name in ("grad_out", "input", "mean", "rstd"):
         args[call.place(name)] = call.full(name)
-    image, *nothing = general.run(call.op, tuple(args))
+    image, *nothing = dispatch.run(call.op, tuple(args))
     return (image, *(None if t is None else expanded(t, False, call.size) for t in nothing))
 
 
@@ -159,7 +159,7 @@ def _attention(call: Call) -> Any:
         mask = raised(call.full("attn_mask"), True, n)
         shape = mask._raw.shape
         mask = first_two(f.expand(mask, (call.size, call.shape("query")[0], *shape[2:])))
-    found = general.run(call.op, (query, key, value, call["is_causal"], mask, call["scale"]))
+    found = dispatch.run(call.op, (query, key, value, call["is_causal"], mask, call["scale"]))
     return apart(found, call.size)
 
 
@@ -211,7 +211,7 @@ def _beside_index(call: Call) -> Any:
     args[call.place("dim")] = call["dim"] + 1
     if "value" in (p.name for p in call.op.tensors):
         return loop(call)
-    return general.run(call.op, tuple(args))
+    return dispatch.run(call.op, tuple(args))
 
 
 def _as_places(call: Call, like: tuple[int, ...]) -> Tensor:
@@ -314,4 +314,4 @@ def _index_put(call: Call) -> Any:
     if before:
         order = (*range(1 + before, 1 + before + made), *range(1, 1 + before), *range(1 + before + made, values._raw.ndim))
         values = f.permute(values, (0, *order))
-    return general.run(call.op, (target, indices, values, call["accumulate"]))
+    return dispatch.run(call.op, (target, indices, values, call["accumulate"]))

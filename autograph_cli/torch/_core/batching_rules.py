@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dims, general
+from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
 from .stand_in import SENTENCES
@@ -93,18 +93,18 @@ family(folded, " ".join(f"{name}_backward" for name in _RESAMPLED.split()))
 @rule("expand", "expand_copy")
 def _expand(call: Call) -> Any:
     size = call["size"]
-    return general.run(call.op, (raised(call["self"], True, len(size)), (call.size, *size)))
+    return dispatch.run(call.op, (raised(call["self"], True, len(size)), (call.size, *size)))
 
 
 @rule("repeat")
 def _repeat(call: Call) -> Any:
     repeats = call["repeats"]
-    return general.run(call.op, (raised(call["self"], True, len(repeats)), (1, *repeats)))
+    return dispatch.run(call.op, (raised(call["self"], True, len(repeats)), (1, *repeats)))
 
 
 @rule("permute", "permute_copy")
 def _permute(call: Call) -> Any:
-    return general.run(call.op, (call["self"], (0, *(d + 1 for d in call["dims"]))))
+    return dispatch.run(call.op, (call["self"], (0, *(d + 1 for d in call["dims"]))))
 
 
 @rule("t", "t_copy")
@@ -119,7 +119,7 @@ def _unfold(call: Call) -> Any:
     """Of a number too, which is a vector of one window."""
     if call["self"]._raw.ndim > 1:
         return leading(call)
-    windows = general.run(call.op, (f.unsqueeze(call["self"], 1), 1, *call.args[2:]))
+    windows = dispatch.run(call.op, (f.unsqueeze(call["self"], 1), 1, *call.args[2:]))
     return f.squeeze_dim(windows, 1)
 
 
@@ -146,7 +146,7 @@ def _as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
     own = x._raw.strides[0] // x._raw.itemsize
     _check_reach(x, (call.size, *size), (own, *stride), (offset or [0])[0] or 0)
-    return general.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
+    return dispatch.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
 
 def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
@@ -256,7 +256,7 @@ def _position(call: Call) -> Any:
     x, dim, keep = call.args
     if dim is not None:
         return leading(call)
-    found = general.run(call.op, (flat(x), 1, False))
+    found = dispatch.run(call.op, (flat(x), 1, False))
     if not keep:
         return found
     shape = (call.size, *[1] * (x._raw.ndim - 1))
@@ -355,7 +355,7 @@ def _loss(call: Call) -> Any:
     """Element by element, and reduced sample by sample."""
     args, place = aligned(call), call.place("reduction")
     reduction, args[place] = args[place], NONE
-    losses = general.run(call.op, tuple(args))
+    losses = dispatch.run(call.op, tuple(args))
     over = tuple(range(1, losses._raw.ndim))
     if reduction == NONE or not over:
         return losses
@@ -373,7 +373,7 @@ def _loss_backward(call: Call) -> Any:
     args[1] = expanded(args[1], len(args[1]._raw.shape) > rank, call.size)
     if reduction == MEAN:
         args[0] = f.div_Scalar(args[0], count)
-    return general.run(call.op, tuple(args))
+    return dispatch.run(call.op, tuple(args))
 
 
 # ---------------------------------------------------------------- negative log likelihood
@@ -400,7 +400,7 @@ def _nll(call: Call) -> Any:
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
     over = tuple(range(1, losses._raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(general.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
+        return losses, make(dispatch.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total

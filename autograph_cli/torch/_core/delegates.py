@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from .guards import PUBLIC, Check, Delegate, guarded, looks_itself
+from .arg_check import PUBLIC, Check, Delegate, guarded, looks_itself
 
 HOME = f"{PUBLIC}.nn.functional"
 BOUND = frozenset((

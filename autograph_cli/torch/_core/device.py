@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .named import Named, type_name
+from .class_names import Named, type_name
 from .state import S
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")

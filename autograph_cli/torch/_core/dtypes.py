@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .named import Named
+from .class_names import Named
 from .state import S
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes, general, recomputed, views
+from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
-from .levels import DualLevel
+from .interpreter_stack import DualLevel
 from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
-from .saved import SavedList
+from .saved_tensors import SavedList
 from .state import L, next_sequence_nr
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
@@ -34,13 +34,13 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
     primals = tuple(split(level, x)[0] for x in args)
-    result = general.run(op, primals)
+    result = dispatch.run(op, primals)
     outputs = list(result) if op.multiple else [result]
     tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if follows(level) else None
     if tangents is None:
         return result
     made = [o if t is None else dual(level, o, t) for o, t in zip(outputs, tangents, strict=True)]
-    return general.pack_outputs(op, made)
+    return dispatch.pack_outputs(op, made)
 
 
 def follows(level: DualLevel) -> bool:
@@ -78,7 +78,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
     needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
-        if not general.differentiable(op, i, o):
+        if not dispatch.differentiable(op, i, o):
             fitted.append(None)
             continue
         t = zeros_like(o) if t is None else fit(t, o)
@@ -133,7 +133,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = general.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = dispatch.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -148,7 +148,7 @@ def ordinary(x: Any) -> Any:
         return type(x)(map(ordinary, x))
     if isinstance(x, Wrapped):
         return x._lower(ordinary)
-    return general.make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
+    return dispatch.make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         else:
             t = next(rest)
             args[i] = x if x is None else zeros_like(x) if t is None else t
-    result = general.run(op, tuple(args))
+    result = dispatch.run(op, tuple(args))
     return list(result) if op.multiple else [result]
 
 
@@ -213,7 +213,7 @@ def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
         # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
         args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
-        part = general.run(op, args)
+        part = dispatch.run(op, args)
         total = part if total is None else total + part
     return [total]
 
@@ -263,7 +263,7 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
-    wanted = [general.differentiable(op, i, o) for i, o in enumerate(outputs)]
+    wanted = [dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
     if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
         return [zeros_like(o) for o in outputs]
     mode, L.grad = L.grad, True
@@ -305,7 +305,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
     primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
-    node._edges = general.edges_of(op, primals)
+    node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
     likes = [like_of(o._raw) for o in outputs]
@@ -323,7 +323,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
             item = SavedList(item) if isinstance(item, (tuple, list)) and op.is_tensor(name) else item
         else:
             head, _, tail = name.rpartition("_")
-            item = general.property_of(outputs[0] if head == "result" else named[head], tail)
+            item = dispatch.property_of(outputs[0] if head == "result" else named[head], tail)
         items.append(item)
         if isinstance(item, Tensor) and item._counter is not None and item._counter[0]:
             extra = extra_of(node)
@@ -368,7 +368,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
         edge.base = base._primal
     else:
         tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
-    primal = general.make(x._raw, edge)
+    primal = dispatch.make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
     x.__class__ = Dual
     x._level, x._primal, x._tangent = level, primal, tangent
@@ -378,10 +378,10 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return general.make(general.kernels(x._raw).zeros(size, x._raw.dtype)[()])
+        return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
     made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
-    return general.make(made)
+    return dispatch.make(made)
 
 
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
@@ -392,7 +392,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     target: Any = args[0]
     tangent: Any = None
     if follows(level):
-        found = general.run(op, primals)
+        found = dispatch.run(op, primals)
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):

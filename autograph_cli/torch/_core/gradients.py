@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .device_dispatch import check_device, kernels
 from .node import Edge, Node, shape_dtype
 from .operation import operations
-from .placement import check_device, kernels
 from .state import S
 from .tensor import Tensor, make
 

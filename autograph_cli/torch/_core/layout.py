@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .named import Named
+from .class_names import Named
 
 
 class _Constant(metaclass=Named):

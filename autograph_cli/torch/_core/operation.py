@@ -4,7 +4,7 @@ A formula is a function of `f`, `grad` and whatever it needs by name: an input (
 argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node saves.
 With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
-Each operation has two ways to run. `general` (general.py) is the plain statement of what happens; `compiled` code
+Each operation has two ways to run. `general` (dispatch.py) is the plain statement of what happens; `compiled` code
 (compiler.py) does the same without loops and checks that an operation does not need.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import kinds
+from . import op_traits
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -63,9 +63,9 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
-        self.pointwise: bool = flags.get("pointwise", kinds.pointwise(self.identifier, flags))
+        self.pointwise: bool = flags.get("pointwise", op_traits.pointwise(self.identifier, flags))
         self.tangent: Formula | None = flags.get("tangent")
-        self.linear: bool | str = flags.get("linear", kinds.linear(self.identifier, flags))
+        self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
@@ -167,7 +167,7 @@ def _saved_attribute(name: str) -> str:
 
 
 def _saved_property(index: int) -> property:
-    from .saved import SavedList, freed, unpack
+    from .saved_tensors import SavedList, freed, unpack
     from .tensor import Tensor
 
     def get(node: Node) -> Any:
@@ -187,7 +187,7 @@ def _saved_property(index: int) -> property:
 
 
 def _raw_saved_property(index: int) -> property:
-    from .saved import SavedTensor
+    from .saved_tensors import SavedTensor
 
     return property(lambda node: SavedTensor(node, index))
 
@@ -206,7 +206,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `pointwise` (element by element over broadcast arguments; default: see kinds.py), `linear` (in all inputs together; "each":
+    `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
     in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
     others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
@@ -225,7 +225,7 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     record = Operation(parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags)
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
-    from .compiler import install
+    from .codegen import install
 
     install(record)
     table[record.identifier] = record

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes, layout
+from .class_names import type_name
 from .device import device
-from .named import type_name
 from .tensor import Tensor
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .levels import BatchLevel, below
+from .interpreter_stack import BatchLevel, below
 from .operation import operations, table
 from .state import L
 from .tensor import Tensor, make
@@ -78,9 +78,9 @@ def run(op: Operation, args: tuple[Any, ...], inplace: bool = False) -> Any:
 
 
 def _lower(op: Operation, args: tuple[Any, ...]) -> Any:
-    from . import general
+    from . import dispatch
 
-    return general.run(op, args)
+    return dispatch.run(op, args)
 
 
 def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:

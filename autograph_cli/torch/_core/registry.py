@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import autocast, dtypes, general
-from .named import type_name
+from . import autocast, dispatch, dtypes
+from .class_names import type_name
 from .operation import Operation, operations
 from .state import L
 from .tensor import Tensor
@@ -189,14 +189,14 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
         if "exact" in rules:
             _check_dtypes(targets, found)
         for target, result in zip(targets, found, strict=True):
-            general.put(target, result._raw)
+            dispatch.put(target, result._raw)
         return out
 
     wrapped.without_keywords = run
     return wrapped
 
 
-def dispatch(method: bool = True, function: bool = True, inplace: bool = True, out: bool | str = True,
+def overloaded(method: bool = True, function: bool = True, inplace: bool = True, out: bool | str = True,
              aliases: Iterable[str] = ()) -> Callable[[F], Callable[..., Any]]:  # fmt: skip
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 

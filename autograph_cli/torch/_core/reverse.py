@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .levels import BatchLevel, DualLevel, Level, belongs_here
+from .device_dispatch import beside, kernels
+from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
 from .node import LEAF, AccumulateGrad, Node, edge_of
 from .operation import operations, table
-from .placement import beside, kernels
 from .state import L
 from .tensor import Tensor, Wrapped, make
 from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import dtypes
+from .device_dispatch import filled, like_is_meta
 from .gradients import like_at
 from .node import Edge, Node, edge_of, like_of, shape_dtype
 from .operation import operations
-from .placement import filled, like_is_meta
 from .size import Size
 from .state import S
 from .tensor import Tensor, make

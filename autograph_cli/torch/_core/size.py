@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
-from .named import type_name
+from .class_names import type_name
 
 
 class Size(tuple[int, ...]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from . import silence
+from . import fp_warnings
 
 if TYPE_CHECKING:
     from .node import Node
@@ -53,7 +53,7 @@ class BackwardCall:
 
 
 class Shared:
-    """Settings of the process. `special` sends every operation through the general way (see general.py)."""
+    """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
 
     __slots__ = (
         "anomaly", "check_nan", "default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness",
@@ -82,7 +82,7 @@ class Local(threading.local):
     """Modes of the current thread."""
 
     def __init__(self) -> None:
-        silence.install()
+        fp_warnings.install()
         self.calls: list[Call] = []
         """The calls of modules that are going on, the innermost last, as long as there is an observer."""
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from .._kernels.meta import Meta
 from . import dtypes
+from .class_names import Named
 from .device import CPU, META
-from .named import Named
 from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
-from .rows import Rows
-from .saved import INFERENCE
+from .saved_tensors import INFERENCE
 from .size import Size, of_shape
+from .sparse_rows import Rows
 from .state import L
 
 
@@ -50,7 +50,7 @@ class Tensor(metaclass=Named):
     """Counts in-place changes; shared with views; None while nobody counts."""
     _meta: TensorMeta | None
     _born: Any
-    """The innermost transform that ran when the tensor was made; unset if none did (see levels.py)."""
+    """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from .._ops.creation import legacy_constructor
@@ -148,7 +148,7 @@ class Tensor(metaclass=Named):
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if L.levels and requires_grad:
-            from .levels import refuse_call
+            from .interpreter_stack import refuse_call
 
             refuse_call("requires_grad_")
         if not requires_grad or self.is_leaf:
@@ -226,7 +226,7 @@ class Tensor(metaclass=Named):
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
         if L.levels:
-            from .levels import refuse_captured
+            from .interpreter_stack import refuse_captured
 
             refuse_captured(self, "detach_")
         if self._edge.__class__ is View:
@@ -298,7 +298,7 @@ class Tensor(metaclass=Named):
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if L.levels:
-            from .levels import refuse_call
+            from .interpreter_stack import refuse_call
 
             refuse_call("retain_grad")
         if self.is_leaf or self.retains_grad:
@@ -337,7 +337,7 @@ _NO_LEAF = "you can only change requires_grad flags of leaf variables."
 _DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 
 new: Callable[[type[Tensor]], Any] = object.__new__
-"""What `make` allocates tensors with; another while transforms run (see levels.py)."""
+"""What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
 
 
 def make(raw: Any, edge: Any = None) -> Tensor:

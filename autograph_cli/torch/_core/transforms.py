@@ -11,11 +11,11 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import general
-from .kinds import RANDOM
-from .levels import BatchLevel, Level, belongs_here, below, new, refuse_call, refuse_captured
+from . import dispatch
+from .device_dispatch import kernels
+from .interpreter_stack import BatchLevel, Level, belongs_here, below, new, refuse_call, refuse_captured
 from .node import View
-from .placement import kernels
+from .op_traits import RANDOM
 from .stand_in import NO_MEMORY, StandIn
 from .state import L
 from .tensor import Tensor, Wrapped, make
@@ -213,9 +213,9 @@ def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     raise level.refuse_out(op.name)
 
 
-general.Transforms.operation = staticmethod(interpret)
-general.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
-general.Transforms.out = staticmethod(interpret_out)
+dispatch.Transforms.operation = staticmethod(interpret)
+dispatch.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
+dispatch.Transforms.out = staticmethod(interpret_out)
 
 
 def core(x: Tensor) -> Tensor:

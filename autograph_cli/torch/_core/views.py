@@ -10,10 +10,10 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from . import dtypes
-from .memory import address, offset_in, owner, window
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
-from .saved import INFERENCE, Packed, freed, short_name
+from .saved_tensors import INFERENCE, Packed, freed, short_name
 from .state import L, S, next_sequence_nr
+from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, make
 
 if TYPE_CHECKING:
@@ -464,9 +464,9 @@ def _operations() -> Any:
 
 @functools.cache
 def _general() -> Any:
-    from . import general
+    from . import dispatch
 
-    return general
+    return dispatch
 
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:

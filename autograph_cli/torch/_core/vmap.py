@@ -8,7 +8,7 @@ from typing import Any
 
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batching import value_of
-from .levels import BatchLevel, running
+from .interpreter_stack import BatchLevel, running
 from .tensor import Tensor
 from .transforms import Batched, batched
 

@@ -14,28 +14,28 @@ from .convolution import Convolution
 from .distances import Distances
 from .embedding import Embedding
 from .fourier import Fourier
-from .frames import Frames
 from .gaussian import Gaussian
+from .half_precision import widen
 from .indexing import Indexing
+from .interpolate import Sampling
+from .ldl import Symmetric
+from .linalg import Matrices
 from .linear import Linear
 from .losses import Losses
-from .matrices import Matrices
-from .movement import Movement
-from .neural import Neural
+from .lu import Triangles
 from .normalization import Normalization
+from .padding import Frames
 from .pointwise import Pointwise
 from .polynomials import Polynomials
 from .pooling import Pooling
 from .recurrent import Recurrent
 from .reduction import Reduction
-from .sampling import Sampling
 from .segments import Segments
+from .shapes import Movement
+from .softmax import Neural
 from .special import Special
 from .sums import Sums
-from .symmetric import Symmetric
-from .triangles import Triangles
-from .variates import Variates
-from .wide import widen
+from .variate_gradients import Variates
 
 
 class Kernels(

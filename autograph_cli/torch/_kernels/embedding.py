@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.rows import Rows
+from .._core.sparse_rows import Rows
 from .meta import readable
 
 SUM, MEAN, MAX = 0, 1, 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._series import ARTANH_ERF
-from .blocks import by_blocks
+from .blockwise import by_blocks
 
 _STEP, _REACH, _ORDER = 64, 6, 6
 """Points of the table for each 1, the last of them, and derivatives for the last digit 1/128 at most from a point."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.arrangement import empty_as
 from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
+from .._core.memory_format import empty_as
 from .._core.state import S
 
 _MANY = 4_096

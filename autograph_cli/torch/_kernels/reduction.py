@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .wide import NARROW
+from .half_precision import NARROW
 
 LARGE = 1 << 12
 """Elements from which sums are left to BLAS."""

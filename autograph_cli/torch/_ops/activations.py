@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims, dtypes
-from .._core.mixing import no_integers
+from .._core.dtype_checks import no_integers
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.operation import Formula, operation
-from .._core.registry import composite, dispatch, publish
+from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 
 
@@ -156,7 +156,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
     return rsub_tensor(input, other, alpha=alpha) if isinstance(other, Tensor) else rsub_scalar(input, other, alpha)
 
 
-@dispatch(aliases=("divide",))
+@overloaded(aliases=("divide",))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Any:
     if rounding_mode is None:
         return true_divide, input, other
@@ -174,24 +174,24 @@ def _div_mode(input: Tensor, other: Any, rounding_mode: str) -> Any:
 _div_mode.op = div_mode.op
 
 
-@dispatch()
+@overloaded()
 def true_divide_(input: Tensor, other: Any) -> Any:
     return true_divide, input, other
 
 
-@dispatch()
+@overloaded()
 def floor_divide(input: Tensor, other: Any) -> Any:
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
 
 
-@dispatch()
+@overloaded()
 def pow(input: Any, exponent: Any) -> Any:
     if not isinstance(input, Tensor):
         return scalar_pow, input, exponent
     return (pow_tensor if isinstance(exponent, Tensor) else pow_scalar), input, exponent
 
 
-@dispatch()
+@overloaded()
 def remainder_(input: Any, other: Any) -> Any:
     if not isinstance(input, Tensor):
         from .creation import scalar_tensor
@@ -200,11 +200,11 @@ def remainder_(input: Any, other: Any) -> Any:
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
 
 
-@dispatch()
+@overloaded()
 def fmod_(input: Tensor, other: Any) -> Any:
     return (fmod if isinstance(other, Tensor) else fmod_scalar), input, other
 
 
-@dispatch()
+@overloaded()
 def square(input: Tensor) -> Any:
     return pow_scalar, input, 2

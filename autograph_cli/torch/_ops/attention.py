@@ -8,8 +8,8 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.autocast import autocasts
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
-from .._core.placement import kernels
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.transforms import has_tangent

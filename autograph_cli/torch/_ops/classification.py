@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._core.autocast import autocasts
+from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
-from .._core.mixing import same_scalar
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor

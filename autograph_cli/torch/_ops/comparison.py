@@ -10,11 +10,11 @@ import ml_dtypes
 import numpy as np
 
 from .._core import dtypes
-from .._core.general import is_operand
-from .._core.named import type_name
+from .._core.class_names import type_name
+from .._core.device_dispatch import missing
+from .._core.dispatch import is_operand
 from .._core.operation import camel, operation
-from .._core.placement import missing
-from .._core.registry import composite, dispatch, functions, methods, publish, twin
+from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.state import S
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
@@ -80,7 +80,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
 
     choose.__name__ = change.__name__ = name
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
-    dispatch(inplace=False, aliases=(alias,))(choose)
+    overloaded(inplace=False, aliases=(alias,))(choose)
     for known in (name, alias):
         methods[f"{known}_"] = change
     methods[f"__{name}__"] = compare
@@ -218,7 +218,7 @@ def _first(self: Any) -> Tensor:
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.general import wrap_number
+    from .._core.dispatch import wrap_number
 
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 

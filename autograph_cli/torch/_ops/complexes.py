@@ -6,12 +6,12 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.autocast import autocasts
-from .._core.memory import offset_in
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
+from .._core.storages import offset_in
 from .._core.tensor import Tensor
 from . import conversion, views
-from . import functions as unary
+from . import unary as unary
 
 view_as_real_op = operation(
     "view_as_real(Tensor self)", view=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, dtypes, general
+from .._core import dims, dispatch, dtypes
 from .._core import layout as layouts
+from .._core.device_dispatch import NO_DATA, without_memory
 from .._core.operation import operation
-from .._core.placement import NO_DATA, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
@@ -56,7 +56,7 @@ to_meta_op = operation(
 
 def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """The tensor in a dtype without its elements; a gradient cannot come back."""
-    made: Tensor = general.run(to_meta_op.op, (tensor, dtype))
+    made: Tensor = dispatch.run(to_meta_op.op, (tensor, dtype))
     return made
 
 

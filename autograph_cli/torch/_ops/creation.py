@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes, general
+from .._core import dispatch, dtypes
 from .._core import layout as layouts
-from .._core.arrangement import empty_as
 from .._core.autocast import autocasts
+from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.memory_format import empty_as
 from .._core.operation import operation, operations
-from .._core.placement import formula_kernels, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
@@ -119,7 +119,7 @@ def number(name: str, argument: str, place: int, x: Any) -> Any:
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     """The tensor over a new array, or `out` with its values."""
     if out is not None:
-        general.put(out, raw[()])
+        dispatch.put(out, raw[()])
         return out
     if S.reserved and L.on_meta:
         raw = without_memory(raw)
@@ -156,7 +156,7 @@ def _of_data(data: Any) -> Any:
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(general.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
+        return cast(dispatch.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
     return array_of(data, dtype)
 
 
@@ -236,8 +236,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
     if a.__class__ is Meta or (S.reserved and L.on_meta):
-        return (general.kernels() if L.on_meta else general.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
-    return empty_as(a, dtype) if a.ndim else general.kernels().xp.empty_like(a, dtype=dtype, subok=False)
+        return (dispatch.kernels() if L.on_meta else dispatch.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return empty_as(a, dtype) if a.ndim else dispatch.kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
@@ -246,12 +246,12 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
         memory_format
     )
     if places is None:
-        return general.kernels().xp.empty(shape, dtype)
+        return dispatch.kernels().xp.empty(shape, dtype)
     rank, order = places
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
     moved = (shape[0], *shape[2:], shape[1])
-    return general.kernels().xp.empty(moved, dtype).transpose(order)
+    return dispatch.kernels().xp.empty(moved, dtype).transpose(order)
 
 
 def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
@@ -298,9 +298,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: general.kernels().xp.empty(shape, dtype))
-_factory("zeros", lambda shape, dtype: general.kernels().zeros(shape, dtype))
-_factory("ones", lambda shape, dtype: general.kernels().ones(shape, dtype))
+_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype))
+_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype))
+_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype))
 
 
 @composite(method=False)
@@ -313,7 +313,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, d
     inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
     wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
     return finish(
-        "full", general.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out
+        "full", dispatch.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out
     )
 
 
@@ -476,7 +476,7 @@ def set_default_dtype(d: Any) -> None:
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     S.default_dtype = d.numpy
-    general._numbers.clear()
+    dispatch._numbers.clear()
 
 
 @composite(method=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.device_dispatch import is_meta
 from .._core.operation import operation, operations
-from .._core.placement import is_meta
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
@@ -161,7 +161,7 @@ def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
 
 
 def _check_phase(f: Any, x: Any) -> None:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     raw = getattr(x, "_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
@@ -201,7 +201,7 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
 
 
 def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
@@ -268,7 +268,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     check_matrix("cholesky", input)
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     raw = whole(input._raw)
     check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
@@ -396,7 +396,7 @@ def eigvals(A: Tensor) -> Tensor:
 
 def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     raw = whole(A._raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes, generator, randomness
+from .._core.device_dispatch import kernels
 from .._core.operation import operation
-from .._core.placement import kernels
 from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor, make

@@ -12,9 +12,9 @@ from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
-from . import functions as unary
+from . import unary as unary
+from .binary import conj_physically
 from .padding import constant_pad
-from .pairs import conj_physically
 
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)", node="FftC2CBackward0",
@@ -253,7 +253,7 @@ def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
-        from .arranging import roll_op
+        from .rearrange import roll_op
 
         axes = tuple(range(input.ndim)) if dim is None else dims.wrap_all(dim, input.ndim)
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
@@ -281,7 +281,7 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
 
     def run(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-        from .._core.general import kernels, put
+        from .._core.dispatch import kernels, put
 
         kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.S.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))

@@ -1,6 +1,6 @@
 """The operations that read and write by index or mask, and those that overwrite: index_put, gather, scatter, copy_, fill_.
 
-`x[...]` stands in subscripts.py.
+`x[...]` stands in getitem.py.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
-from .._core.levels import refuse_captured
+from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._core.interpreter_stack import refuse_captured
 from .._core.operation import operation, operations
-from .._core.placement import NO_DATA, Meta, is_meta, kernels, without_memory
-from .._core.registry import composite, dispatch
+from .._core.registry import composite, overloaded
 from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
@@ -170,7 +170,7 @@ def zero_(input: Tensor) -> Tensor:
 # ---------------------------------------------------------------- by index and mask
 
 
-@dispatch()
+@overloaded()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
     if input._raw.dtype != values._raw.dtype:
         cast_to(values, input)
@@ -236,7 +236,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return gather_op(input, d, index)
 
 
-@dispatch(out="apart")
+@overloaded(out="apart")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
@@ -249,7 +249,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
 
 
-@dispatch(out="apart")
+@overloaded(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
     d = dims.wrap(dim, input.ndim)
     along("scatter_add", input, d, index, src)
@@ -263,7 +263,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
 
 
-@dispatch()
+@overloaded()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
@@ -318,7 +318,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return masked_select_op(input, mask)
 
 
-@dispatch()
+@overloaded()
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
     if mask._raw.dtype != bool:
         raise RuntimeError(

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes
-from .._core.levels import new
-from .._core.placement import NO_DATA
+from .._core.device_dispatch import NO_DATA
+from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor

@@ -7,8 +7,8 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.dtypes import cpp_name
-from .._core.mixing import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor

@@ -8,9 +8,9 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.autocast import autocasts
+from .._core.dispatch import wrap_number
+from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
-from .._core.general import wrap_number
-from .._core.mixing import no_integers
 from .._core.operation import operation, operations
 from .._core.stand_in import whole
 from .._core.state import L

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.mixing import no_integers, parameters_fit
+from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
 from .._core.views import bump
-from . import functions, reductions, views
+from . import reductions, unary, views
 from .arithmetic import no_derivative
 from .comparison import finfo
 from .convolution import wanted
@@ -323,7 +323,7 @@ def normalized_batch(run: Any, input: Tensor, weight: Any, bias: Any, running_me
 
 
 def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
-    out = functions.clone_(input)
+    out = unary.clone_(input)
     out = out if weight is None else out * weight[0]
     return out if bias is None else out + bias[0]
 

@@ -9,8 +9,8 @@ from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.samples import by_samples
 from .._core.tensor import Tensor
+from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix, column
 from .decompositions import svdvals
@@ -184,7 +184,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 @autocasts("linalg_matrix_rank")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
     from .._core.tensor import make
 
     check_matrix("linalg.matrix_rank", A, square=hermitian)

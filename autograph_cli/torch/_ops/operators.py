@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.general import is_operand
+from .._core.dispatch import is_operand
 from .._core.registry import functions, methods
 from .._core.tensor import Tensor
 from . import arithmetic, linear
-from . import functions as unary
+from . import unary as unary
 
 
 def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
@@ -55,6 +55,6 @@ for _symbol, _name in {
 
 
 def _tensor(number: Any, like: Tensor) -> Tensor:
-    from .._core.general import wrap_number
+    from .._core.dispatch import wrap_number
 
     return number if isinstance(number, Tensor) else wrap_number(number, like)

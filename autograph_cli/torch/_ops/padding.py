@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.device_dispatch import kernels
 from .._core.operation import operation
-from .._core.placement import kernels
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside

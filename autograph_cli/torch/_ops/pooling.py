@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core.arrangement import is_channels_last
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
+from .._core.memory_format import is_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -455,7 +455,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
     """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
-    from . import functions as unary
+    from . import unary as unary
 
     return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
 

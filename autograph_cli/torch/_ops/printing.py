@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from .._core import dtypes, formatting
-from .._core.levels import DualLevel, Level
+from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
 from .._core.state import S

@@ -8,8 +8,8 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
-from .._core.mixing import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
@@ -282,7 +282,7 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
 def _put(result: Tensor, out: Any) -> Tensor:
     if out is None:
         return result
-    from .._core.general import put
+    from .._core.dispatch import put
 
     put(out, result._raw)
     return out

@@ -11,12 +11,12 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.device import device
-from .._core.levels import is_followed
-from .._core.memory import address, owner, window
+from .._core.interpreter_stack import is_followed
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.state import L
+from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual
 from .._core.views import materialize, strides_of

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dims, dtypes, general, randomness
+from .._core import dims, dispatch, dtypes, randomness
 from .._core import generator as samplers
 from .._core.batching import expanded, value_of
-from .._core.levels import below
-from .._core.named import Named
+from .._core.class_names import Named
+from .._core.device_dispatch import on_meta, without_memory
+from .._core.interpreter_stack import below
 from .._core.operation import operation, operations
-from .._core.placement import on_meta, without_memory
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
 from .._core.tensor import Tensor, inference_result, make
@@ -279,7 +279,7 @@ def multinomial(
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
-        general.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
+        dispatch.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
         return out
     return _multinomial(input.detach(), num_samples, replacement, generator)
 
@@ -472,5 +472,5 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     made: Tensor = run(mean, std, generator)
     if out is None:
         return made
-    general.put(out, made._raw)
+    dispatch.put(out, made._raw)
     return out

@@ -12,7 +12,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._kernels.meta import readable
-from .pieces import unsafe_split_op as unsafe_split
+from .split_join import unsafe_split_op as unsafe_split
 
 lstm_layer = operation(
     "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, "

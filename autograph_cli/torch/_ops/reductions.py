@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.device_dispatch import is_meta, kernels
 from .._core.operation import operation, operations
-from .._core.placement import is_meta, kernels
-from .._core.registry import composite, dispatch
+from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
 from .results import named_result
@@ -386,13 +386,13 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@dispatch()
+@overloaded()
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
     return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@dispatch()
+@overloaded()
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
     return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor, make
-from . import arithmetic, functions
+from . import arithmetic, unary
 from .reductions import wrapped_dims
 
 
@@ -61,7 +61,7 @@ def _is_neg(input: Tensor) -> bool:
 
 
 composite(name="is_neg")(_is_neg)
-methods["__rdiv__"] = lambda self, other: arithmetic.mul(functions.reciprocal(self), other)
+methods["__rdiv__"] = lambda self, other: arithmetic.mul(unary.reciprocal(self), other)
 
 
 @composite(method=False)

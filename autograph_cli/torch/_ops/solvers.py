@@ -11,7 +11,7 @@ from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from .._kernels.meta import readable
-from . import functions as unary
+from . import unary as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row
 from .reductions import product_of_others
@@ -212,7 +212,7 @@ def pinv_plain(A: Tensor) -> Tensor:
 
 
 def is_singular(det: Tensor) -> bool:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     raw = whole(det._raw)
     return bool(kernels(raw).is_singular(raw))
@@ -387,7 +387,7 @@ def _default_without_atol(atol: Any, default: float) -> Any:
     """A relative tolerance counts by default only where there is no absolute one."""
     if not hasattr(atol, "shape"):
         return 0.0 if atol > 0 else default
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     return kernels(atol).xp.where(atol > 0, 0.0, default)
 
@@ -443,7 +443,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         check_floating("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
-        from .._core.general import kernels
+        from .._core.dispatch import kernels
 
         one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)

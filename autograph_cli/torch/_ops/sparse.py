@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.operation import operations
 from .._core.registry import composite
-from .._core.rows import Rows
+from .._core.sparse_rows import Rows
 from .._core.tensor import Tensor, make
 
 

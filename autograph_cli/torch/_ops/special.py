@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.general import wrap_number
+from .._core.dispatch import wrap_number
 from .._core.operation import operation, operations
-from .._core.registry import composite, dispatch, publish
+from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from ._errors import not_implemented
@@ -203,7 +203,7 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
 
     return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
@@ -239,7 +239,7 @@ def _polygamma_in_place(input: Tensor, n: int) -> Tensor:
     return run_inplace(polygamma_in_place.op, (input, n))
 
 
-@dispatch(aliases=("multigammaln",), method=True)
+@overloaded(aliases=("multigammaln",), method=True)
 def mvlgamma(input: Tensor, p: int) -> Any:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
@@ -292,20 +292,20 @@ def ndtr(input: Tensor) -> Tensor:
     return f.mul_Scalar(f.add_Scalar(f.erf(f.mul_Scalar(input, math.sqrt(0.5))), 1), 0.5)
 
 
-@dispatch()
+@overloaded()
 def xlogy(input: Any, other: Any) -> Any:
     """input * log(other), 0 where the input is 0."""
     return _xlogy(input, other)
 
 
-@dispatch()
+@overloaded()
 def igamma(input: Tensor, other: Tensor) -> Any:
     """The regularized lower incomplete gamma function P(input, other)."""
     _tensors_only("igamma", input, other)
     return igamma_op, input, other
 
 
-@dispatch()
+@overloaded()
 def igammac(input: Tensor, other: Tensor) -> Any:
     """The regularized upper incomplete gamma function Q(input, other)."""
     _tensors_only("igammac", input, other)

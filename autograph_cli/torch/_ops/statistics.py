@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.operation import operation, operations
-from .._core.registry import composite, dispatch
+from .._core.registry import composite, overloaded
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._kernels.meta import readable
@@ -189,7 +189,7 @@ def trace(input: Tensor) -> Tensor:
     return trace_op(input)
 
 
-@dispatch()
+@overloaded()
 def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any) -> Any:
     """Slices along `dim` whose p-norm is above `maxnorm` shrunk to it."""
     if p <= 0:

@@ -10,12 +10,12 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.device import CPU
-from .._core.levels import refuse_captured
-from .._core.memory import address, dense_strides, offset_in, owner, resized, window
+from .._core.interpreter_stack import refuse_captured
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.state import L
+from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
 from .._core.views import bump, check_inplace, materialize, rebase, strides_of
 from .._kernels.meta import Meta

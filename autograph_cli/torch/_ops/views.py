@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
-from .._core.memory import capacity, offset_in
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
-from .._core.placement import kernels
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
+from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import in_shape, materialize, spanned
-from . import functions as unary
+from . import unary as unary
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)

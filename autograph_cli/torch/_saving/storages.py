@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.dtypes import dtype
-from .._core.memory import owner
+from .._core.storages import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
 from .._kernels.meta import Meta

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
-from .._core.levels import BatchLevel, running
+from .._core.interpreter_stack import BatchLevel, running
 from .._core.tensor import Tensor
 from .._core.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._core.forward import apart, joined, paired
-from .._core.levels import DualLevel, start, stop
+from .._core.interpreter_stack import DualLevel, start, stop
 from .._core.reverse import pair, split
 from .._core.state import L
 from .._core.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.forward import joined, paired
-from .._core.levels import DualLevel, running
+from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import split
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.device_dispatch import filled
 from .._core.gradients import like_at
-from .._core.levels import BatchLevel, belongs_here, below, in_function
+from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
-from .._core.placement import filled
-from .._core.saved import SavedTensor, freed, unpack
+from .._core.saved_tensors import SavedTensor, freed, unpack
 from .._core.state import L, next_sequence_nr
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level

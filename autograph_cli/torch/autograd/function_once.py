@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.general import annotate
+from .._core.dispatch import annotate
 from .._core.node import LEAF, Node, edge_of, like_of
 from .._core.state import L, S, next_sequence_nr
 from .._core.tensor import Tensor, make

@@ -6,9 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
-from .._core.general import annotate
+from .._core.dispatch import annotate
 from .._core.node import Edge, View, like_of
-from .._core.saved import SavedResult, save
+from .._core.saved_tensors import SavedResult, save
 from .._core.state import S
 from .._core.tensor import Tensor, make
 from .._core.views import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.backward import grad
 from .._core.forward import joined, paired
-from .._core.levels import DualLevel, refuse_call, running
+from .._core.interpreter_stack import DualLevel, refuse_call, running
 from .._core.operation import operations
 from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size

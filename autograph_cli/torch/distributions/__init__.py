@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _missing
-from . import _kl_alike, _kl_apart, constraints, transforms
+from . import _kl_cross_family, _kl_same_family, constraints, transforms
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -61,7 +61,7 @@ __all__ = [
     "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull",
     "Wishart", "biject_to", "constraints", "kl_divergence", "register_kl", "transform_to", "transforms", *transforms.__all__,
 ]  # fmt: skip
-del _kl_alike, _kl_apart
+del _kl_same_family, _kl_cross_family
 
 
 def __getattr__(name: str) -> Any:

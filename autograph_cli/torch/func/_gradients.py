@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .._core.levels import GradLevel, running
+from .._core.interpreter_stack import GradLevel, running
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
 from .._core.state import L
 from .._core.tensor import Tensor

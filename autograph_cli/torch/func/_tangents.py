@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.forward import joined, paired
-from .._core.levels import DualLevel, running
+from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import GradCall, fresh, own_leaves, settle
 from .._core.state import L
 from .._core.tensor import Tensor

@@ -50,8 +50,17 @@ from .._ops.dropout import (
     feature_alpha_dropout,
 )
 from .._ops.embedding import embedding, embedding_bag, one_hot
-from .._ops.functions import relu as _relu
-from .._ops.functions import sigmoid, tanh
+from .._ops.interpolate import (
+    affine_grid,
+    channel_shuffle,
+    grid_sample,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from .._ops.linear import linear
 from .._ops.losses import (
     binary_cross_entropy,
@@ -128,17 +137,8 @@ from .._ops.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from .._ops.sampling import (
-    affine_grid,
-    channel_shuffle,
-    grid_sample,
-    interpolate,
-    pixel_shuffle,
-    pixel_unshuffle,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
-)
+from .._ops.unary import relu as _relu
+from .._ops.unary import sigmoid, tanh
 
 
 def relu(input: Any, inplace: bool = False) -> Any:

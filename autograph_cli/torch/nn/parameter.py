@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import torch
-from .._core.named import Named
+from .._core.class_names import Named
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
 from .._ops.legacy import instance

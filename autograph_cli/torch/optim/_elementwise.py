@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._core.registry import functions
-from .._core.rows import Rows
+from .._core.sparse_rows import Rows
 from .._core.state import L, S
 from .._core.tensor import Tensor, make
 from .._core.views import bump, materialize
-from .._kernels.updates import updates
+from .._kernels.inplace import updates
 from .optimizer import Optimizer, evaluate
 
 BLOCK = 1 << 15

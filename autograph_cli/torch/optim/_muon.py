@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
-from .._kernels.updates import orthogonalize
+from .._kernels.inplace import orthogonalize
 from ._elementwise import number
 from .optimizer import Optimizer, evaluate, without_grad
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.registry import functions
-from .._core.rows import Rows
+from .._core.sparse_rows import Rows
 from .._core.tensor import Tensor
 from .._core.views import bump
-from .._kernels.updates import updates
+from .._kernels.inplace import updates
 from ._checks import check_betas
 from ._elementwise import number
 from .optimizer import Optimizer, evaluate, without_grad

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from .._core import general
+from .._core import dispatch
 from .._core.operation import Operation
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -46,7 +46,7 @@ class Watcher:
 
     def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`."""
-        return general.compute(op, args) if self.inner is None else self.inner.compute(op, args)
+        return dispatch.compute(op, args) if self.inner is None else self.inner.compute(op, args)
 
     def made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """Told the tensors that were made of the results."""

@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 
 from autograph_cli import torch
-from autograph_cli.torch._core import general
-from autograph_cli.torch._core.levels import DualLevel
+from autograph_cli.torch._core import dispatch
+from autograph_cli.torch._core.interpreter_stack import DualLevel
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.state import L, S
 from autograph_cli.torch._core.tensor import Tensor, make
@@ -62,7 +62,7 @@ class _Spy:
 def collect(codes):
     """For each operation with a derivative that the expressions use: its calls, as tuples of arguments."""
     spy = _Spy()
-    hooks = general.Transforms
+    hooks = dispatch.Transforms
     before = hooks.operation, hooks.inplace, L.levels, L.wrapping, S.special
     try:
         hooks.operation, hooks.inplace, S.special = spy.operation, spy.operation, S.special + 1

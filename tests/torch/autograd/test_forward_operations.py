@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import general
+from autograph_cli.torch._core import dispatch
 from autograph_cli.torch._core.forward import laid_out
-from autograph_cli.torch._core.levels import DualLevel, running
+from autograph_cli.torch._core.interpreter_stack import DualLevel, running
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.transforms import Dual, dual
@@ -49,7 +49,7 @@ def both_ways(op, args):
         return leaves[-1]
 
     torch.manual_seed(0)
-    outputs = general.run(op, replaced(op, args, leaf))
+    outputs = dispatch.run(op, replaced(op, args, leaf))
     outputs = list(outputs) if op.multiple else [outputs]
     tangents += [drawn(generator, x._raw) for x in leaves]
     chosen = [(i, y) for i, y in enumerate(outputs) if y.requires_grad and y._raw.size]
@@ -65,7 +65,7 @@ def both_ways(op, args):
 
     torch.manual_seed(0)
     with running(level):
-        followed = general.run(op, replaced(op, args, wrap))
+        followed = dispatch.run(op, replaced(op, args, wrap))
     followed = list(followed) if op.multiple else [followed]
     forward = [product(followed[i]._tangent._raw, u._raw) for (i, _), u in zip(chosen, cotangents, strict=True) if isinstance(followed[i], Dual)]
     backward = [product(t._raw, g._raw) for t, g in zip(tangents, gradients, strict=True) if g is not None]
@@ -142,9 +142,9 @@ def gradients_along(op, args):
     def f(*xs):
         torch.manual_seed(0)
         given = iter(xs)
-        found = general.run(op, replaced(op, args, lambda x: next(given)))
+        found = dispatch.run(op, replaced(op, args, lambda x: next(given)))
         found = list(found) if op.multiple else [found]
-        return [y for i, y in enumerate(found) if general.differentiable(op, i, y) and y._raw.size]
+        return [y for i, y in enumerate(found) if dispatch.differentiable(op, i, y) and y._raw.size]
 
     cotangents = [drawn(generator, y._raw) for y in f(*inputs)]
     back = lambda *xs: func.vjp(f, *xs)[1](cotangents)  # noqa: E731

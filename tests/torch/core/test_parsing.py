@@ -5,7 +5,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core import parsing
-from autograph_cli.torch._core.guards import Check, guarded
+from autograph_cli.torch._core.arg_check import Check, guarded
 
 X = torch.ones(2, 3)
 TAKEN = [

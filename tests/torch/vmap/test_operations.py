@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import general, kinds
+from autograph_cli.torch._core import dispatch, op_traits
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
 from tests.torch.autograd.collected import collected
@@ -15,7 +15,7 @@ from tests.torch.autograd.collected import collected
 SIZE = 2
 APART = {"masked_select", "nll_loss_backward", "nll_loss2d_backward", "_reshape_alias"}
 """Samples that would differ in shape; arguments that have to fit each other."""
-CALLS = {name: calls for name, calls in collected().items() if name not in kinds.RANDOM | APART}
+CALLS = {name: calls for name, calls in collected().items() if name not in op_traits.RANDOM | APART}
 
 
 def varied(raw, sample):
@@ -111,7 +111,7 @@ def test_an_operation_under_vmap_is_a_loop(name):
 
 def check(op, args, chosen, lead):
     values = batches(op, args, chosen, lead)
-    one = lambda *samples: outputs(general.run(op, filled(op, args, chosen, samples)))  # noqa: E731
+    one = lambda *samples: outputs(dispatch.run(op, filled(op, args, chosen, samples)))  # noqa: E731
     nested = len(lead) == 2
     each = (lambda *v: looped(one, v)) if nested else one
     try:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ... import torch
-from ._kl_alike import INFINITE, replaced
+from ._kl_same_family import INFINITE, replaced
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial

@@ -7,10 +7,10 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.batching import elementwise
+from .._core.device_dispatch import is_meta
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
-from .._core.placement import is_meta
-from .._core.registry import composite, dispatch, functions, methods, publish, twin
+from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.tensor import Tensor
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
@@ -208,7 +208,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@dispatch()
+@overloaded()
 def round(input: Tensor, *, decimals: int | None = None) -> Any:
     if input._raw.dtype.kind == "c":
         raise NotImplementedError("round is not supported for complex inputs")
@@ -226,7 +226,7 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
 round_with.op = round_decimals.op
 
 
-@dispatch(inplace=True, aliases=("clip",))
+@overloaded(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -244,19 +244,19 @@ def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
     return list(bounds)
 
 
-@dispatch()
+@overloaded()
 def clamp_min(input: Tensor, min: Any) -> Any:
     """Elements below `min` become `min`."""
     return (operations.clamp_min_Tensor if isinstance(min, Tensor) else clamp_min_scalar), input, min
 
 
-@dispatch()
+@overloaded()
 def clamp_max(input: Tensor, max: Any) -> Any:
     """Elements above `max` become `max`."""
     return (operations.clamp_max_Tensor if isinstance(max, Tensor) else clamp_max_scalar), input, max
 
 
-@dispatch()
+@overloaded()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if mask._raw.dtype.kind != "b":
         kind = dtypes.c_name(mask._raw.dtype)
@@ -275,7 +275,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     return masked_fill_scalar, input, mask, value
 
 
-@dispatch()
+@overloaded()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     for name, x in (("end", end), ("weight", weight)):
         if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
@@ -308,7 +308,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors."""
-    from .._core.general import wrap_number
+    from .._core.dispatch import wrap_number
     from .creation import scalar_tensor
 
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
@@ -340,7 +340,7 @@ def log_of_number(number: Any) -> Any:
 
 def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
     from .._core.tensor import make
 
     return make(kernels(base._raw).zero_raised(base._raw, exponent._raw))
@@ -355,7 +355,7 @@ def full_like_number(x: Tensor, number: Any) -> Tensor:
 
 def within(input: Tensor, low: Any, high: Any) -> Tensor:
     """Where low <= input <= high."""
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
     from .._core.tensor import make
 
     return make(kernels(input._raw).within(input._raw, low, high))

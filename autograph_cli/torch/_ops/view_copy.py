@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims
-from .._core.levels import refuse_captured
+from .._core.device_dispatch import kernel_of
+from .._core.interpreter_stack import refuse_captured
 from .._core.node import View
 from .._core.operation import Operation, operation, operations
-from .._core.placement import kernel_of
 from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace, counter
-from . import arranging, complexes, joining, views
+from . import complexes, joining, rearrange, views
 
 # ---------------------------------------------------------------- windows that slide
 
@@ -138,7 +138,7 @@ for _name, _choose in _CHOICES.items():
 @composite(method=False, out=True, name="diagonal_copy")
 def diagonal_copied(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`diagonal` in memory of its own."""
-    return arranging.diagonal_copy(input, offset, *views.plane(dim1, dim2, input.ndim))
+    return rearrange.diagonal_copy(input, offset, *views.plane(dim1, dim2, input.ndim))
 
 
 @composite(out=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from .named import type_name
+from .class_names import type_name
 from .parsing import Parser, Signature, parser, takes
 from .tensor import Tensor
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import general, placement
-from .arrangement import arranged, settled
+from . import device_dispatch, dispatch
 from .code_cache import compiled
 from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
+from .memory_format import arranged, settled
 from .node import edge_of, extra_of, like_of
-from .saved import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
+from .saved_tensors import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
@@ -47,19 +47,19 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, limited(op.identifier, placement.kernel_of(op, placement.kernels())))
+    return arranged(op.identifier, limited(op.identifier, device_dispatch.kernel_of(op, device_dispatch.kernels())))
 
 
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
         "__name__": "autograph_cli.torch._core.compiled",
         "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
-        "kernel": op.kernel_function, "general": general.run, "operands": general.operands,
-        "promote_pair": general.promote_pair, "settled": settled, "check_sub": general.check_sub, "check_bool": general.check_bool, "promoted": general.promoted, "as_floating": general.as_floating,
+        "kernel": op.kernel_function, "general": dispatch.run, "operands": dispatch.operands,
+        "promote_pair": dispatch.promote_pair, "settled": settled, "check_sub": dispatch.check_sub, "check_bool": dispatch.check_bool, "promoted": dispatch.promoted, "as_floating": dispatch.as_floating,
         "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "SavedList": SavedList, "expect": _expect,
         "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
-        "freed": freed, "write_out": general.write_out, "is_operand": general.is_operand,
-        "like_of": like_of, "CATEGORY": CATEGORY, "FLOATING": FLOATING, "NUMBERS": general.NUMBERS, "wrap_number": general.wrap_number, "check_broadcast": general.check_broadcast, "check_dtypes": general.check_dtypes,
+        "freed": freed, "write_out": dispatch.write_out, "is_operand": dispatch.is_operand,
+        "like_of": like_of, "CATEGORY": CATEGORY, "FLOATING": FLOATING, "NUMBERS": dispatch.NUMBERS, "wrap_number": dispatch.wrap_number, "check_broadcast": dispatch.check_broadcast, "check_dtypes": dispatch.check_dtypes,
     }  # fmt: skip
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}

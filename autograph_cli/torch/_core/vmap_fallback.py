@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .levels import BatchLevel, below
+from .interpreter_stack import BatchLevel, below
 from .operation import operations
 from .state import L
 from .tensor import Tensor, Wrapped

@@ -11,9 +11,9 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
-from .._core.registry import composite, dispatch
-from .._core.samples import by_samples
+from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
+from .._core.vmap_fallback import by_samples
 from .._kernels.meta import Meta, readable
 from . import indexing, views
 from ._index_checks import along, check_index
@@ -45,7 +45,7 @@ def distinct(index: Tensor) -> Tensor:
 operations.distinct = distinct
 
 
-@dispatch()
+@overloaded()
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     """One number in the slices that `index` names."""
     d = dims.wrap(dim, input.ndim)
@@ -61,7 +61,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return index_fill_tensor, input, d, index, value
 
 
-@dispatch()
+@overloaded()
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the places that `index` names."""
     d = dims.wrap(dim, input.ndim)
@@ -127,7 +127,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return take_op(input, index)
 
 
-@dispatch(out=False)
+@overloaded(out=False)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
     """`source` written (or added) at places counted as if `input` were one row."""
     if input._raw.dtype != source._raw.dtype:
@@ -243,7 +243,7 @@ index_reduce_op = _reducer(
 )  # fmt: skip
 
 
-@dispatch()
+@overloaded()
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Any:
     """`src` reduced into the places that `index` names: by sum, prod, mean, amax or amin."""
     d = dims.wrap(dim, input.ndim)
@@ -253,7 +253,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return scatter_reduce_op, input, d, index, src, reduce, include_self
 
 
-@dispatch()
+@overloaded()
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Any:
     """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):

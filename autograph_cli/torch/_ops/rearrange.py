@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core import dims
 from .._core.operation import operation
-from .._core.registry import composite, dispatch
+from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from . import views
 from .results import named_result
@@ -88,14 +88,14 @@ def _matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@dispatch()
+@overloaded()
 def tril(input: Tensor, diagonal: int = 0) -> Any:
     """The elements on and below a diagonal; zeros above."""
     _matrix(input, "tril")
     return tril_op, input, diagonal
 
 
-@dispatch()
+@overloaded()
 def triu(input: Tensor, diagonal: int = 0) -> Any:
     """The elements on and above a diagonal; zeros below."""
     _matrix(input, "triu")

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._core import dims
+from .._core.device_dispatch import kernels
 from .._core.dtypes import result_dtype
 from .._core.operation import operation, operations
-from .._core.placement import kernels
 from .._core.registry import composite
-from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
-from . import arranging, indexing, joining, views
+from .._core.vmap_fallback import by_samples
+from . import indexing, joining, rearrange, views
 
 # ---------------------------------------------------------------- splits
 
@@ -272,7 +272,7 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     found = make(np.concatenate(rows, axis=d + 1))
     if out is None:
         return found
-    from .._core.general import put
+    from .._core.dispatch import put
 
     put(out, found._raw)
     made: Tensor = out
@@ -365,7 +365,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return arranging.flip(input, 1)
+    return rearrange.flip(input, 1)
 
 
 @composite()
@@ -373,7 +373,7 @@ def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return arranging.flip(input, 0)
+    return rearrange.flip(input, 0)
 
 
 @composite()
@@ -405,6 +405,6 @@ operations.quarters = rot90_op
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements on the diagonal of a matrix."""
-    return arranging.diag(views.view(operations.contiguous(input), -1), offset)
+    return rearrange.diag(views.view(operations.contiguous(input), -1), offset)
 
 

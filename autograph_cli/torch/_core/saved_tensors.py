@@ -254,7 +254,7 @@ def _packing_order(node: Node, count: int) -> list[int]:
 
 
 def _pack(node: Node, item: Any, index: int) -> Any:
-    from .general import is_wrapped_number
+    from .dispatch import is_wrapped_number
     from .tensor import Tensor, make
 
     if isinstance(item, SavedList):

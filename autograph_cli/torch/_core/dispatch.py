@@ -17,14 +17,14 @@ import numpy as np
 
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
-from . import autocast, dims, dtypes, placement
-from .arrangement import settled
-from .memory import resized
-from .named import type_name
+from . import autocast, device_dispatch, dims, dtypes
+from .class_names import type_name
+from .device_dispatch import kernels  # noqa: F401
+from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
-from .placement import kernels  # noqa: F401
-from .saved import SavedList, SavedResult, save
+from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
+from .storages import resized
 from .tensor import Tensor, inference_result, make
 from .views import bump, check_own_memory, make_view, materialize, strides_of, write
 
@@ -87,7 +87,7 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     if op.view:
         raws[0] = materialize(args[0])
     try:
-        result = op.kernel_function(*raws) if not S.reserved else placement.compute(op, raws)
+        result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
     except ValueError:
         check_broadcast(*raws)
         raise
@@ -193,7 +193,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 def put(target: Tensor, raw: Any) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
-    placement.check_out(raw, target._raw)
+    device_dispatch.check_out(raw, target._raw)
     check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
@@ -205,7 +205,7 @@ def put(target: Tensor, raw: Any) -> None:
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
         if target._raw.__class__ is Meta:
-            target._raw = placement.copied(raw, target._raw)
+            target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
         target._raw = resized(materialize(target), raw.shape)

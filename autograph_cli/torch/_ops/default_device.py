@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import device as devices
-from .._core.placement import on_meta
+from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
 from .._core.state import S
 from .._core.tensor import Tensor, make

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.operation import operation
-from .._core.registry import composite, dispatch, publish
+from .._core.registry import composite, overloaded, publish
 from .._core.state import S
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
@@ -216,7 +216,7 @@ publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
 publish(logaddexp, logaddexp2, fmax, fmin, signbit)
 
 
-@dispatch()
+@overloaded()
 def copysign(input: Tensor, other: Any) -> Any:
     """The size of each element with the sign of another."""
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar), input, other
@@ -240,7 +240,7 @@ def conj_physical_(input: Tensor) -> Tensor:
     return run_inplace(_conj_in_place.op, (input,))
 
 
-@dispatch()
+@overloaded()
 def heaviside(input: Tensor, values: Tensor) -> Any:
     """0 below zero, 1 above, `values` at zero."""
     if input._raw.dtype.kind == "c" or values._raw.dtype.kind == "c":
@@ -250,7 +250,7 @@ def heaviside(input: Tensor, values: Tensor) -> Any:
     return heaviside_op, input, values
 
 
-@dispatch(method=True)
+@overloaded(method=True)
 def ldexp_(input: Tensor, other: Tensor) -> Any:
     """input * 2**other."""
     return ldexp, input, other

@@ -10,8 +10,8 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.samples import by_samples
 from .._core.tensor import Tensor, make
+from .._core.vmap_fallback import by_samples
 from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims

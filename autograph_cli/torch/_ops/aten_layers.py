@@ -8,7 +8,7 @@ from typing import Any
 from .._core.operation import operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
-from . import activations, attention, convolution, distances, embedding, losses, normalization, sampling
+from . import activations, attention, convolution, distances, embedding, interpolate, losses, normalization
 
 
 @composite(method=False)
@@ -48,7 +48,7 @@ def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool
     """`interpolate` with a filter as wide as the results are apart; scales as two numbers or as a list."""
     factors = tuple(scale_factors or (scales_h if isinstance(scales_h, (tuple, list)) else (scales_h, scales_w)))
     size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
-    found: Tensor = sampling.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
+    found: Tensor = interpolate.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
     return found
 
 
@@ -103,12 +103,12 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 @composite(method=False)
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """`nn.functional.grid_sample` with its modes as numbers."""
-    found: Tensor = sampling.grid_samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
+    found: Tensor = interpolate.grid_samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
     return found
 
 
 functions["grid_sampler_2d"] = functions["grid_sampler_3d"] = grid_sampler
-functions["affine_grid_generator"] = sampling.affine_grid_op
+functions["affine_grid_generator"] = interpolate.affine_grid_op
 functions["convolution"] = convolution.convolution
 functions["_trilinear"] = attention.trilinear
 functions["_safe_softmax"] = lambda input, dim, dtype=None: attention.safe_softmax(

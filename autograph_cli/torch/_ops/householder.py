@@ -83,7 +83,7 @@ def ormqr_gradients(f: Any, grad: Any, a: Any, tau: Any, other: Any, left: bool,
 
 
 def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
     from .._core.tensor import make
 
     return make(kernels(like._raw).unit_matrix(m, n, like._raw))

@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
-from .._core.mixing import same_scalar
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.sampling import RESIZINGS
+from .._kernels.interpolate import RESIZINGS
 from .arithmetic import no_derivative
 from .convolution import wanted
 
@@ -187,7 +187,7 @@ def affine_grid_gradient(f: Any, grad: Any, size: Sizes, align_corners: bool) ->
 
 
 def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
-    from .._core.general import kernels
+    from .._core.dispatch import kernels
     from .._core.tensor import make
 
     return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))

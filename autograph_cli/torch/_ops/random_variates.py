@@ -10,7 +10,7 @@ import numpy as np
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import publish
-from .._kernels import counts
+from .._kernels import random_variates
 from ..autograd.function import Function, once_differentiable
 from .arithmetic import no_derivative
 from .random import stream_of
@@ -24,11 +24,11 @@ def _each(variate: Any, generator: Any, *arrays: Any) -> Any:
 
 
 def _gamma_kernel(f: Any, a: Any, generator: Any) -> Any:
-    return np.maximum(_each(counts.gamma, generator, a).astype(a.dtype), np.finfo(a.dtype).tiny)[()]
+    return np.maximum(_each(random_variates.gamma, generator, a).astype(a.dtype), np.finfo(a.dtype).tiny)[()]
 
 
 def _dirichlet_kernel(f: Any, a: Any, generator: Any) -> Any:
-    drawn = _each(counts.gamma, generator, a)
+    drawn = _each(random_variates.gamma, generator, a)
     info = np.finfo(a.dtype)
     return np.clip((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype), info.tiny, 1 - info.epsneg)
 
@@ -36,14 +36,14 @@ def _dirichlet_kernel(f: Any, a: Any, generator: Any) -> Any:
 def _poisson_kernel(f: Any, rate: Any, generator: Any) -> Any:
     if rate.dtype.kind in "biu":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{cpp_name(rate.dtype)}'")
-    return _each(counts.poisson, generator, rate).astype(rate.dtype)[()]
+    return _each(random_variates.poisson, generator, rate).astype(rate.dtype)[()]
 
 
 def _binomial_kernel(f: Any, count: Any, prob: Any, generator: Any) -> Any:
     for name, a in (("count", count), ("prob", prob)):
         if a.dtype.kind in "biu":
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}")
-    variate = functools.partial(counts.binomial, narrow=count.dtype.itemsize < 8)
+    variate = functools.partial(random_variates.binomial, narrow=count.dtype.itemsize < 8)
     return _each(variate, generator, *np.broadcast_arrays(count, prob)).astype(count.dtype)[()]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.levels import refuse_captured
+from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
 from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
@@ -206,7 +206,7 @@ def _value(input: Tensor, value: Any) -> Tensor:
         kind = dtypes.numpy_dtype(type(value))
         if dtypes.CATEGORY[kind] == dtypes.COMPLEX and dtypes.CATEGORY[input._raw.dtype] != dtypes.COMPLEX:
             raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
-        from .._core.general import cast_number
+        from .._core.dispatch import cast_number
 
         return make(cast_number(value, input._raw.dtype))
     if isinstance(value, (np.ndarray, np.generic)):
