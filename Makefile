@@ -1,4 +1,4 @@
-# Python 3.10 or newer and make are all that is needed; the rest goes into $(VENV).
+# Python 3.11 or newer and make are all that is needed; the rest goes into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -40,6 +40,7 @@ snapshots: venv  ## write the snapshots of the samples and of the tests' program
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -188,8 +188,10 @@ def main() -> None:
         one(asked.side, asked.only, asked.size)
         return
     print(f"{'seconds':25} {'boxes':>17} | {'to DOT':>24} | {'to SVG, all open':>25} | readable")
-    print(f"{'graph':17} {'size':>7} {'ours':>8} {'torchviz':>8} | {'ours':>8} {'torchviz':>8} {'ratio':>6} | "
-          f"{'ours':>8} {'with dot':>8} {'ratio':>7} | {'ours':>8}")  # fmt: skip
+    print(
+        f"{'graph':17} {'size':>7} {'ours':>8} {'torchviz':>8} | {'ours':>8} {'torchviz':>8} {'ratio':>6} | "
+        f"{'ours':>8} {'with dot':>8} {'ratio':>7} | {'ours':>8}"
+    )
     for name, (_, sizes) in GRAPHS.items():
         if asked.only in (None, name):
             hopeless = False

@@ -1,6 +1,6 @@
 """A chain of a million nodes: time to build, run backward and free it, and memory a node.
 
-    python benchmarks/long_chain.py [NODES] [--torch]        with --torch: real PyTorch instead
+python benchmarks/long_chain.py [NODES] [--torch]        with --torch: real PyTorch instead
 """
 
 from __future__ import annotations

@@ -107,20 +107,39 @@ def names(engine: Any, size: str) -> dict[str, Any]:
     square = engine.randn(n, n)
     nn = engine.nn
     made = {
-        "x": new(n, n), "y": new(n, n), "w": new(n, n), "r": new(n), "b": new(4, n, n), "d": square.double().requires_grad_(),
-        "p": (square @ square.t() / n + engine.eye(n)).requires_grad_(), "i": engine.randint(0, n, (n,)),
-        "j": engine.randint(0, n, (n, n)), "m": square > 0, "im": new(batch, channels, side, side), "c": new(channels),
-        "k": new(2 * channels, channels, 3, 3), "k1": new(2 * channels, channels, 1, 1), "kt": new(channels, channels, 2, 2),
-        "kd": new(channels, 1, 3, 3), "s": new(steps, many, features), "h": new(many, 4, steps, max(features // 4, 1)),
-    }  # fmt: skip
+        "x": new(n, n),
+        "y": new(n, n),
+        "w": new(n, n),
+        "r": new(n),
+        "b": new(4, n, n),
+        "d": square.double().requires_grad_(),
+        "p": (square @ square.t() / n + engine.eye(n)).requires_grad_(),
+        "i": engine.randint(0, n, (n,)),
+        "j": engine.randint(0, n, (n, n)),
+        "m": square > 0,
+        "im": new(batch, channels, side, side),
+        "c": new(channels),
+        "k": new(2 * channels, channels, 3, 3),
+        "k1": new(2 * channels, channels, 1, 1),
+        "kt": new(channels, channels, 2, 2),
+        "kd": new(channels, 1, 3, 3),
+        "s": new(steps, many, features),
+        "h": new(many, 4, steps, max(features // 4, 1)),
+    }
     made |= {name: make(nn, features) for name, make in MODULES.items()}
     made["mlp_"] = nn.Sequential(nn.Linear(n, n), nn.ReLU(), nn.Linear(n, n), nn.Tanh(), nn.Linear(n, 2))
-    made["lenet_"] = nn.Sequential(nn.Conv2d(channels, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(10))
+    made["lenet_"] = nn.Sequential(
+        nn.Conv2d(channels, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(10)
+    )
     made["lenet_"](made["im"])
-    made["Square"] = type("Square", (engine.autograd.Function,), {
-        "forward": staticmethod(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1]),
-        "backward": staticmethod(lambda ctx, grad: 2 * grad * ctx.saved_tensors[0]),
-    })  # fmt: skip
+    made["Square"] = type(
+        "Square",
+        (engine.autograd.Function,),
+        {
+            "forward": staticmethod(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1]),
+            "backward": staticmethod(lambda ctx, grad: 2 * grad * ctx.saved_tensors[0]),
+        },
+    )
     made["changes"], made["per_sample"] = changes, per_sample(engine)
     return made | {"torch": engine, "F": nn.functional}
 
@@ -194,8 +213,9 @@ def measured(theirs: Any, wanted: re.Pattern[str], sizes: list[str], rounds: int
     for size in sizes:
         work = {
             (name, part): (lambda engine, e=expression, s=size, at=i: pair_of_runs(engine, e, s)[at])
-            for name, expression in cases().items() for i, part in enumerate(("forward", "and back"))
-        } | {(name, "step"): (lambda engine, k=name, n=SIZES[size][0]: optimizer(engine, k, n)) for name in OPTIMIZERS}  # fmt: skip
+            for name, expression in cases().items()
+            for i, part in enumerate(("forward", "and back"))
+        } | {(name, "step"): (lambda engine, k=name, n=SIZES[size][0]: optimizer(engine, k, n)) for name in OPTIMIZERS}
         for (name, part), make in work.items():
             if wanted.search(name):
                 mine, other = compare([make(ours), make(theirs)], rounds)
@@ -222,7 +242,9 @@ def main() -> None:
         found = [ratio for ratio, line in rows if f" {size} " in line]
         if found:
             middle = math.exp(statistics.fmean(map(math.log, found)))
-            print(f"{size}: geometric mean {middle:.2f}, faster than PyTorch in {sum(r < 1 for r in found)} of {len(found)}")
+            print(
+                f"{size}: geometric mean {middle:.2f}, faster than PyTorch in {sum(r < 1 for r in found)} of {len(found)}"
+            )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ def seconds(optimizer: Any) -> float:
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     reference.set_num_threads(1)
-    print(f"{'parameters':10} {'optimizer':14} {'autograph':>10} {'PyTorch':>10} {'ratio':>7}   (us a step, median of {rounds})")
+    print(
+        f"{'parameters':10} {'optimizer':14} {'autograph':>10} {'PyTorch':>10} {'ratio':>7}   (us a step, median of {rounds})"
+    )
     for model, shapes in MODELS.items():
         for name in OPTIMIZERS:
             pair = [build(engine, name, shapes) for engine in (ours, reference)]

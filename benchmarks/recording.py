@@ -68,29 +68,47 @@ LOOPS: dict[str, tuple[str, int, str]] = {
         "model = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),\n"
         "    nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 10))\n"
         "x, y, criterion = torch.randn(16, 1, 28, 28), torch.randint(0, 10, (16,)), nn.CrossEntropyLoss()\n"
-        "optimizer = torch.optim.Adam(model.parameters())\n", 250, TRAIN),
+        "optimizer = torch.optim.Adam(model.parameters())\n",
+        250,
+        TRAIN,
+    ),
     "784-128-10, batch 64": (
         "model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))\n"
         "x, y, criterion = torch.randn(64, 784), torch.randint(0, 10, (64,)), nn.CrossEntropyLoss()\n"
-        "optimizer = torch.optim.Adam(model.parameters())\n", 1000, TRAIN),
+        "optimizer = torch.optim.Adam(model.parameters())\n",
+        1000,
+        TRAIN,
+    ),
     "2-16-16-1, batch 32": (
         "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))\n"
         "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
-        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n", 5000, TRAIN),
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n",
+        5000,
+        TRAIN,
+    ),
     "GAN, two steps in turn": (
         "make = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))\n"
         "judge = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(), nn.Linear(16, 1))\n"
         "x, ones, zeros, criterion = torch.randn(32, 2), torch.ones(32, 1), torch.zeros(32, 1), nn.BCEWithLogitsLoss()\n"
-        "d_optimizer, g_optimizer = (torch.optim.Adam(m.parameters()) for m in (judge, make))\n", 1000, GAN),
+        "d_optimizer, g_optimizer = (torch.optim.Adam(m.parameters()) for m in (judge, make))\n",
+        1000,
+        GAN,
+    ),
     "gradient penalty": (
         "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))\n"
         "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
-        "optimizer = torch.optim.Adam(model.parameters())\n", 500, PENALTY),
+        "optimizer = torch.optim.Adam(model.parameters())\n",
+        500,
+        PENALTY,
+    ),
     "batches, evaluation": (
         "model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))\n"
         "x, y, criterion = torch.randn(32, 2), torch.randn(32, 1), nn.MSELoss()\n"
-        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n", 2000, MIXED),
-}  # fmt: skip
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n",
+        2000,
+        MIXED,
+    ),
+}
 
 
 def seconds(source: str, *, record: bool, file: str = "loop.py") -> float:

@@ -85,9 +85,15 @@ def changes(torch: Any, n: int) -> Any:
 
 
 CASES: dict[str, tuple[Callable[[Any, int], Any], int]] = {
-    "chain": (chain, 1_000_000), "stacked": (stacked, 100_000), "joined": (joined, 100_000), "added": (added, 100_000),
-    "consumers": (consumers, 100_000), "indexed": (indexed, 100_000), "turns": (turns, 1_000_000), "changes": (changes, 10_000),
-}  # fmt: skip
+    "chain": (chain, 1_000_000),
+    "stacked": (stacked, 100_000),
+    "joined": (joined, 100_000),
+    "added": (added, 100_000),
+    "consumers": (consumers, 100_000),
+    "indexed": (indexed, 100_000),
+    "turns": (turns, 1_000_000),
+    "changes": (changes, 10_000),
+}
 
 
 def peak() -> float:
@@ -123,11 +129,16 @@ def main() -> None:
         n = max(int(CASES[name][1] * fraction), 10)
         found = []
         for engine in ("ours", "torch"):
-            ran = subprocess.run([sys.executable, __file__, "--one", name, engine, str(n)], capture_output=True, text=True, check=True)
+            ran = subprocess.run(
+                [sys.executable, __file__, "--one", name, engine, str(n)], capture_output=True, text=True, check=True
+            )
             found.append(json.loads(ran.stdout.splitlines()[-1]))
         (mine, memory, result), (theirs, other_memory, other_result) = found
         same = "" if abs(result - other_result) <= 1e-5 * abs(other_result) else f"  {result} is not {other_result}"
-        print(f"{name:<10} {n:>9,} {mine:>8.2f} {theirs:>8.2f} {mine / theirs:>6.2f} {memory:>9.0f} {other_memory:>9.0f}{same}", flush=True)
+        print(
+            f"{name:<10} {n:>9,} {mine:>8.2f} {theirs:>8.2f} {mine / theirs:>6.2f} {memory:>9.0f} {other_memory:>9.0f}{same}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

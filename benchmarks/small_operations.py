@@ -61,7 +61,9 @@ def measure(shape: tuple[int, ...], rounds: int) -> dict[str, tuple[float, float
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     reference.set_num_threads(1)
-    print(f"{'shape':8} {'pass':9} {'autograph':>10} {'PyTorch':>10} {'ratio':>7}   (us an operation, median of {rounds})")
+    print(
+        f"{'shape':8} {'pass':9} {'autograph':>10} {'PyTorch':>10} {'ratio':>7}   (us an operation, median of {rounds})"
+    )
     for shape in ((), (16,)):
         found = measure(shape, rounds)
         for i, name in enumerate(("forward", "backward")):

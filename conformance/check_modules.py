@@ -1,4 +1,5 @@
 """Levels M1-M6 for the ModuleInfos of torch.testing._internal.common_modules.module_db."""
+
 import random
 import zlib
 
@@ -82,8 +83,10 @@ class Plan:
 
     def _add(self, module_input, training):
         try:
-            construct, forward = (Case(freeze(list(f.args)), freeze(f.kwargs)) for f in (
-                module_input.constructor_input, module_input.forward_input))
+            construct, forward = (
+                Case(freeze(list(f.args)), freeze(f.kwargs))
+                for f in (module_input.constructor_input, module_input.forward_input)
+            )
         except Untranslatable as e:
             return self.note(f"sample dropped, untranslatable: {e}")
         case = construct, forward, training
@@ -102,9 +105,14 @@ class Plan:
 
     def applicable(self):
         n = len(self.cases)
-        return {"M1": 1, "M2": n, "M3": n,
-                "M4": sum(hasattr(r, "grads") and not r.random for _, r in self.cases),
-                "M5": n, "M6": sum(hasattr(r, "graph") for _, r in self.cases)}
+        return {
+            "M1": 1,
+            "M2": n,
+            "M3": n,
+            "M4": sum(hasattr(r, "grads") and not r.random for _, r in self.cases),
+            "M5": n,
+            "M6": sum(hasattr(r, "graph") for _, r in self.cases),
+        }
 
 
 def judge(plan, side, progress=lambda tally: None):
@@ -131,8 +139,12 @@ def _verdicts(ref, got):
         yield "M2", None if list(ref.shapes.items()) == list(got.shapes.items()) else _first_difference(ref, got)
     else:
         yield "M2", stopped("M2")
-    yield "M5", (None if ref.repr == got.repr else f"expected {ref.repr!r}, got {got.repr!r}") \
-        if hasattr(got, "repr") else stopped("M2")
+    yield (
+        "M5",
+        (None if ref.repr == got.repr else f"expected {ref.repr!r}, got {got.repr!r}")
+        if hasattr(got, "repr")
+        else stopped("M2"),
+    )
     if hasattr(got, "out"):
         bad = compare(ref.out, got.out, values=not ref.random)
         if not bad and (bad := compare(ref.after, got.after, values=not ref.random)):

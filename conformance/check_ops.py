@@ -1,4 +1,5 @@
 """Levels L1-L7 for the OpInfos of torch.testing._internal.common_methods_invocations.op_db."""
+
 import dis
 import random
 import re
@@ -28,12 +29,18 @@ from .sides import (
 from .tally import Tally
 
 LEVELS = {
-    "L1": "exists", "L2": "forward", "L3": "first grads", "L4": "second grads", "L5": "graph",
-    "L6": "double-backward graph", "L7": "error type", "L7m": "error message",
+    "L1": "exists",
+    "L2": "forward",
+    "L3": "first grads",
+    "L4": "second grads",
+    "L5": "graph",
+    "L6": "double-backward graph",
+    "L7": "error type",
+    "L7m": "error message",
 }
 GROUPS = ("torch", "Tensor methods", "linalg", "fft", "special", "nn.functional", "other")
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.int64, torch.bool, torch.float8_e4m3fn)
-GRAD_SLACK = {"L3": 100, "L4": 1000}      # multiples of the forward tolerance
+GRAD_SLACK = {"L3": 100, "L4": 1000}  # multiples of the forward tolerance
 
 INFOS = {op.full_name: op for op in op_db}
 
@@ -49,8 +56,13 @@ def group(full_name):
             return prefix
     if "." in name or name.startswith("jiterator") or (name[0] == "_" and name[1] != "_"):
         return "other"
-    return "torch" if _function(name) else "Tensor methods" if hasattr(torch.Tensor, name) \
-        or hasattr(torch.Tensor, name + "_") else "other"
+    return (
+        "torch"
+        if _function(name)
+        else "Tensor methods"
+        if hasattr(torch.Tensor, name) or hasattr(torch.Tensor, name + "_")
+        else "other"
+    )
 
 
 def _function(path):
@@ -59,6 +71,7 @@ def _function(path):
 
 
 # ---------------------------------------------------------------- finding the function
+
 
 def locate(op):
     """(dotted paths the op needs, how a side calls it)"""
@@ -94,6 +107,7 @@ def _paths_used(code):
 
 # ---------------------------------------------------------------- running one call on one side
 
+
 def run(side, call, case, depth, ref=None):
     """Call (depth 0), differentiate (1), differentiate again (2). With `ref`, real torch's Run, the
     same cotangents are used."""
@@ -118,8 +132,9 @@ def run(side, call, case, depth, ref=None):
             raise AssertionError(f"{len(outs)} outputs require grad, expected {len(r.cotangents)}")
         if not outs:
             return r
-        grads = side.torch.autograd.grad(outs, inputs, grad_outputs=[side.from_array(c) for c in r.cotangents],
-                                         retain_graph=True, allow_unused=True)
+        grads = side.torch.autograd.grad(
+            outs, inputs, grad_outputs=[side.from_array(c) for c in r.cotangents], retain_graph=True, allow_unused=True
+        )
         r.grads = side.read(list(grads))
         if depth == 1:
             return r
@@ -135,14 +150,20 @@ def run(side, call, case, depth, ref=None):
         grads = [grads[i] for i in r.picked]
         read_graph(r, "graph2", "L6", grads, tensors + ws)
         r.weights = ref.weights if ref else [random_like(side.read(g), 100 + i) for i, g in enumerate(grads)]
-        r.gradgrads = side.read(list(side.torch.autograd.grad(
-            grads, inputs + ws, grad_outputs=[side.from_array(w) for w in r.weights], allow_unused=True)))
+        r.gradgrads = side.read(
+            list(
+                side.torch.autograd.grad(
+                    grads, inputs + ws, grad_outputs=[side.from_array(w) for w in r.weights], allow_unused=True
+                )
+            )
+        )
     except Exception as e:
         r.errors[level] = f"{type(e).__name__}: {e}"
     return r
 
 
 # ---------------------------------------------------------------- the reference
+
 
 class Plan:
     """What real torch does for one op: the calls, its results, and which levels apply."""
@@ -200,7 +221,7 @@ class Plan:
             ref.mutated = [i for i, (a, b) in enumerate(zip(before, ref.after)) if compare(a, b)]
             ref.random = op.name in exclusions.UNINITIALISED or self._differs(call, case, ref, seeds=(1,))
             self.cases.append((case, ref))
-        if _seeds_itself(op) or any(ref.random for _, ref in self.cases):   # look harder: some agree by chance
+        if _seeds_itself(op) or any(ref.random for _, ref in self.cases):  # look harder: some agree by chance
             for case, ref in self.cases:
                 ref.random = ref.random or self._differs(call, case, ref, seeds=range(2, 60))
         if n := sum(ref.random for _, ref in self.cases):
@@ -235,12 +256,14 @@ class Plan:
         """{level: number of samples it applies to}; 0 means the level does not apply."""
         plain = [ref for _, ref in self.cases if not ref.random]
         n = {
-            "L1": 1, "L2": len(self.cases),
+            "L1": 1,
+            "L2": len(self.cases),
             "L3": sum(hasattr(r, "grads") for r in plain),
             "L4": sum(hasattr(r, "gradgrads") for r in plain),
             "L5": sum(hasattr(r, "graph") for _, r in self.cases),
             "L6": sum(hasattr(r, "graph2") for _, r in self.cases),
-            "L7": len(self.errors), "L7m": len(self.errors),
+            "L7": len(self.errors),
+            "L7m": len(self.errors),
         }
         return {level: 0 if level in self.excluded else n[level] for level in LEVELS}
 
@@ -265,9 +288,12 @@ def _tolerance(op):
     """The (rtol, atol) the OpInfo itself asks for in its dtype on CPU, if any."""
     rtol = atol = 0.0
     for d in op.decorators:
-        for t in (d.decorators if isinstance(d, DecorateInfo) and d.device_type in (None, "cpu") else [d]):
-            asked = t.d.get(next((x for x in DTYPES if x in op.dtypes), None)) \
-                if isinstance(t, (toleranceOverride, precisionOverride)) else None
+        for t in d.decorators if isinstance(d, DecorateInfo) and d.device_type in (None, "cpu") else [d]:
+            asked = (
+                t.d.get(next((x for x in DTYPES if x in op.dtypes), None))
+                if isinstance(t, (toleranceOverride, precisionOverride))
+                else None
+            )
             if isinstance(asked, float):
                 atol = max(atol, asked)
             elif asked is not None:
@@ -276,6 +302,7 @@ def _tolerance(op):
 
 
 # ---------------------------------------------------------------- the verdict
+
 
 def judge(plan, side, progress=lambda tally: None):
     """Run the plan on the candidate, telling `progress` what is known so far."""
@@ -312,34 +339,49 @@ def judge(plan, side, progress=lambda tally: None):
 
     for case, error_type, regex in plan.errors:
         progress(tally)
-        kind, message = _judge_error(side, call, case, error_type, regex) if ran or not plan.cases else \
-            ("the op runs on no valid sample",) * 2
+        kind, message = (
+            _judge_error(side, call, case, error_type, regex)
+            if ran or not plan.cases
+            else ("the op runs on no valid sample",) * 2
+        )
         tally.add("L7", kind), tally.add("L7m", message)
     return tally, extra
 
 
 def verdicts(plan, case, ref, got):
     """(level, None or why it fails) for each level that applies to this sample."""
+
     def stopped(*levels):
         return next((got.errors[x] for x in ("L2", *levels) if x in got.errors), "nothing requires grad")
 
     yield "L2", _forward(plan, case, ref, got) if hasattr(got, "out") else stopped()
     for level, what in (("L3", "grads"), ("L4", "gradgrads")):
         if hasattr(ref, what) and not ref.random:
-            yield level, compare(getattr(ref, what), getattr(got, what), GRAD_SLACK[level], plan.tolerance) \
-                if hasattr(got, what) else stopped("L3", "L4")
+            yield (
+                level,
+                compare(getattr(ref, what), getattr(got, what), GRAD_SLACK[level], plan.tolerance)
+                if hasattr(got, what)
+                else stopped("L3", "L4"),
+            )
     for level, what in (("L5", "graph"), ("L6", "graph2")):
         if hasattr(ref, what):
-            yield level, compare_graphs(getattr(ref, what), getattr(got, what)) \
-                if hasattr(got, what) else stopped(*(("L5",) if level == "L5" else ("L6", "L3", "L4")))
+            yield (
+                level,
+                compare_graphs(getattr(ref, what), getattr(got, what))
+                if hasattr(got, what)
+                else stopped(*(("L5",) if level == "L5" else ("L6", "L3", "L4"))),
+            )
 
 
 def _forward(plan, case, ref, got):
     values = not ref.random
     reason = compare(ref.out, got.out, 1, plan.tolerance, values)
-    if reason and case.process and not compare(ref.out, got.out, values=False):     # as far as it is well defined
-        reason = compare(ref.processed, got.processed, 1, plan.tolerance, values) if hasattr(got, "processed") \
+    if reason and case.process and not compare(ref.out, got.out, values=False):  # as far as it is well defined
+        reason = (
+            compare(ref.processed, got.processed, 1, plan.tolerance, values)
+            if hasattr(got, "processed")
             else got.errors.get("L2")
+        )
     for i in ref.mutated if not reason else ():
         if bad := compare(ref.after[i], got.after[i], 1, plan.tolerance, values):
             reason = f"argument {i} after the call: {bad}"
@@ -356,7 +398,8 @@ def _judge_error(side, call, case, want, regex):
     told = f"expected {want.__name__} /{regex}/, got {type(raised).__name__}: {raised}"
     names = {c.__name__ for c in type(raised).__mro__}
     related = want.__name__ in names or (
-        issubclass(want, type(raised)) and type(raised) not in (Exception, BaseException))
+        issubclass(want, type(raised)) and type(raised) not in (Exception, BaseException)
+    )
     if isinstance(raised, NotImplementedError) and not issubclass(want, NotImplementedError):
-        related = False                 # "I have not built this" is not the error asked for
+        related = False  # "I have not built this" is not the error asked for
     return (None if related else told), (None if re.search(regex, str(raised)) else told)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """How close is a module to real PyTorch? See README.md.
 
-    python conform.py --candidate torch                      # self-check
-    python conform.py --candidate pkg.torch --path ../..     # a candidate found under ../..
+python conform.py --candidate torch                      # self-check
+python conform.py --candidate pkg.torch --path ../..     # a candidate found under ../..
 """
+
 import argparse
 import hashlib
 import json
@@ -16,10 +17,10 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[0] = os.path.dirname(HERE)         # import as a package, and do not shadow the candidate's modules
+sys.path[0] = os.path.dirname(HERE)  # import as a package, and do not shadow the candidate's modules
 
 SUITES = ("op", "module", "optim")
-PLAN_LIMIT = 300                            # seconds real torch may take over one item
+PLAN_LIMIT = 300  # seconds real torch may take over one item
 
 
 def arguments(argv=None):
@@ -46,6 +47,7 @@ def arguments(argv=None):
 
 def suites():
     from conformance import check_modules, check_ops, check_optims
+
     return dict(zip(SUITES, (check_ops, check_modules, check_optims)))
 
 
@@ -59,7 +61,7 @@ def selected(options):
         if options.suite and suite not in options.suite:
             continue
         for name in check.names():
-            half = in_held_out_half(check.INFOS[name].name, options.salt)     # variants stay together
+            half = in_held_out_half(check.INFOS[name].name, options.salt)  # variants stay together
             if (options.held_out and not half) or (options.open and half):
                 continue
             if not options.only or re.search(options.only, name):
@@ -69,10 +71,11 @@ def selected(options):
 
 # ---------------------------------------------------------------- worker process
 
+
 def work(options):
     """Answer each 'suite name' line with a plan message (real torch's part) and a result message."""
     messages = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)                           # what the candidate prints is not a message
+    os.dup2(2, 1)  # what the candidate prints is not a message
 
     def send(**message):
         messages.write(json.dumps(message) + "\n")
@@ -84,6 +87,7 @@ def work(options):
     import torch
 
     from conformance.sides import Side, record_constructor_arguments
+
     resource.setrlimit(resource.RLIMIT_AS, (int(options.memory * 2**30),) * 2)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -94,7 +98,7 @@ def work(options):
         side = Side(importlib.import_module(options.candidate))
     except Exception as e:
         return send(fatal=f"cannot import {options.candidate}: {type(e).__name__}: {e}")
-    side.seed = 12345                       # not real torch's seed: random values are never to be compared
+    side.seed = 12345  # not real torch's seed: random values are never to be compared
     send(ready=True)
     for line in sys.stdin:
         suite, name = line.split()
@@ -102,10 +106,17 @@ def work(options):
         plan = check.Plan(name, options.samples)
         torch.set_grad_enabled(True), torch.set_default_dtype(torch.float32)
         planned = time.time()
-        send(plan={"group": check.group(name), "paths": getattr(plan, "paths", None) or [getattr(plan, "path", "")],
-                   "applicable": plan.applicable(), "excluded": plan.excluded, "notes": plan.notes,
-                   "dtype": str(getattr(plan, "dtype", "")).rpartition(".")[2],
-                   "reference_seconds": round(planned - start, 2)})
+        send(
+            plan={
+                "group": check.group(name),
+                "paths": getattr(plan, "paths", None) or [getattr(plan, "path", "")],
+                "applicable": plan.applicable(),
+                "excluded": plan.excluded,
+                "notes": plan.notes,
+                "dtype": str(getattr(plan, "dtype", "")).rpartition(".")[2],
+                "reference_seconds": round(planned - start, 2),
+            }
+        )
         tally, extra = check.judge(plan, side, lambda tally: send(partial=tally.levels))
         send(result={"levels": tally.levels, **extra, "candidate_seconds": round(time.time() - planned, 2)})
 
@@ -120,8 +131,13 @@ class Worker:
     def start(self):
         env = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "conform.py"), *self.argv, "--worker"], text=True, env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr)
+            [sys.executable, os.path.join(HERE, "conform.py"), *self.argv, "--worker"],
+            text=True,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr,
+        )
         self.messages = queue.Queue()
         threading.Thread(target=self._listen, args=(self.process, self.messages), daemon=True).start()
         message = self.messages.get(timeout=300)
@@ -175,6 +191,7 @@ class Worker:
 
 # ---------------------------------------------------------------- main
 
+
 def measure(keys, options, argv):
     todo, results, failures = queue.Queue(), {}, []
     for key in keys:
@@ -209,6 +226,7 @@ def report(results, options, seconds):
     import torch
 
     from conformance.tally import first_failures, summarise, table_text
+
     checks, out, text = suites(), {}, []
     for suite, check in checks.items():
         mine = {name: r for (s, name), r in results.items() if s == suite}
@@ -220,22 +238,42 @@ def report(results, options, seconds):
         if inexact:
             text += [f"{inexact} graphs match only after dropping C++ qualifiers from node names", ""]
         if left_out:
-            text += [f"left out (see exclusions.py): {len(left_out)}, of which at every level "
-                     f"{sum(len(v) == len(check.LEVELS) for v in left_out.values())}", ""]
+            text += [
+                f"left out (see exclusions.py): {len(left_out)}, of which at every level "
+                f"{sum(len(v) == len(check.LEVELS) for v in left_out.values())}",
+                "",
+            ]
         broken = {n: r["harness_error"] for n, r in mine.items() if "harness_error" in r}
         text += [f"HARNESS ERROR {n}: {why}" for n, why in broken.items()]
         failures = first_failures(mine)
         if failures:
-            text += ["first failing level of each item, by reason:"] + [
-                f"  {len(names):4d}  {level:3s} {reason}  [{', '.join(names[:3])}{', ...' if names[3:] else ''}]"
-                for level, reason, names in failures[:options.reasons]] + [""]
-        out[suite] = {"summary": summarise(mine, check.LEVELS), "items": mine,
-                      "first_failures": [list(f) for f in failures]}
+            text += (
+                ["first failing level of each item, by reason:"]
+                + [
+                    f"  {len(names):4d}  {level:3s} {reason}  [{', '.join(names[:3])}{', ...' if names[3:] else ''}]"
+                    for level, reason, names in failures[: options.reasons]
+                ]
+                + [""]
+            )
+        out[suite] = {
+            "summary": summarise(mine, check.LEVELS),
+            "items": mine,
+            "first_failures": [list(f) for f in failures],
+        }
     text.append(f"{len(results)} items, {seconds:.0f} s, candidate {options.candidate}, real torch {torch.__version__}")
     with open(options.out, "w") as f:
-        json.dump({"candidate": options.candidate, "torch": torch.__version__, "seconds": round(seconds, 1),
-                   "options": {k: v for k, v in vars(options).items() if k not in ("worker", "list")},
-                   "levels": {s: c.LEVELS for s, c in checks.items()}, "suites": out}, f, indent=1)
+        json.dump(
+            {
+                "candidate": options.candidate,
+                "torch": torch.__version__,
+                "seconds": round(seconds, 1),
+                "options": {k: v for k, v in vars(options).items() if k not in ("worker", "list")},
+                "levels": {s: c.LEVELS for s, c in checks.items()},
+                "suites": out,
+            },
+            f,
+            indent=1,
+        )
     return "\n".join(text)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Keeps the score of the conformance suite: which item passes which level.
 
-    python conformance/score.py check result.json     # fails when a level that passed is lost
-    python conformance/score.py update result.json    # writes score.json and docs/conformance.md anew
+python conformance/score.py check result.json     # fails when a level that passed is lost
+python conformance/score.py update result.json    # writes score.json and docs/conformance.md anew
 """
 
 import argparse
@@ -49,7 +49,9 @@ def passing(levels):
 def scores(result):
     """{suite: {item: levels that pass}}"""
     return {
-        suite: {name: " ".join(passing(item["levels"])) for name, item in sorted(result["suites"][suite]["items"].items())}
+        suite: {
+            name: " ".join(passing(item["levels"])) for name, item in sorted(result["suites"][suite]["items"].items())
+        }
         for suite in SUITES
         if suite in result["suites"]
     }
@@ -126,8 +128,22 @@ def lost_alone(gone):
     for suite, name in sorted({tuple(line.rpartition(": ")[0].split(" ", 1)) for line in gone}):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "alone.json"
-            command = [sys.executable, HERE / "conform.py", "--candidate", "autograph_cli.torch", "--path", HERE.parent, "--limit", "60",
-                       "--suite", suite, "--only", f"^{re.escape(name)}$", "--out", out]  # fmt: skip
+            command = [
+                sys.executable,
+                HERE / "conform.py",
+                "--candidate",
+                "autograph_cli.torch",
+                "--path",
+                HERE.parent,
+                "--limit",
+                "60",
+                "--suite",
+                suite,
+                "--only",
+                f"^{re.escape(name)}$",
+                "--out",
+                out,
+            ]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             found = scores(json.loads(out.read_text()))
         again = lost({suite: {name: json.loads(SCORE.read_text())[suite][name]}}, found)

@@ -1,4 +1,5 @@
 """An LSTM learns a rhyme letter by letter, then says it; `--steps 2` is a short run."""
+
 import argparse
 
 import torch

@@ -1,4 +1,5 @@
 """Model-agnostic meta-learning on sines: the gradient goes through the gradient step that each task takes."""
+
 import torch
 
 torch.manual_seed(0)

@@ -1,4 +1,5 @@
 """A neural ODE: the solver is a custom Function, whose backward runs the adjoint equation backwards in time."""
+
 import torch
 from torch import nn
 

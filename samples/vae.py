@@ -1,4 +1,5 @@
 """A variational autoencoder learns pictures of crosses and bars; `--steps 2` is a short run."""
+
 import argparse
 
 import torch

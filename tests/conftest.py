@@ -25,9 +25,14 @@ def python(tmp_path: Path) -> Run:
     def run(*args: str, input: str = "", cwd: Path = tmp_path, **env: str) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
         return subprocess.run(
-            [sys.executable, *args], input=input, cwd=cwd, capture_output=True, encoding="utf-8", timeout=60,
+            [sys.executable, *args],
+            input=input,
+            cwd=cwd,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
             env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", **env},
-        )  # fmt: skip
+        )
 
     return run
 
@@ -48,13 +53,20 @@ def product() -> Graph:
             Node(0, "leaf", "AccumulateGrad", "", (Output(vector, ("w",)),)),
             Node(1, "input", "Input", "", (Output(vector, ("x",)),)),
             Node(
-                2, "operation", "MulBackward0", "mul", (Output(vector, ("y",)),), next=(Edge(0), None),
-                args=(Edge(0), Edge(1)), source=Source("expr.py", 5, "y = w * x"), saved=saved,
+                2,
+                "operation",
+                "MulBackward0",
+                "mul",
+                (Output(vector, ("y",)),),
+                next=(Edge(0), None),
+                args=(Edge(0), Edge(1)),
+                source=Source("expr.py", 5, "y = w * x"),
+                saved=saved,
             ),
         ),
         roots=(Root("y", 2),),
         passes=(Pass(0, "backward", 1, False, (Edge(2),), ran=(2, 0)),),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

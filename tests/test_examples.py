@@ -33,7 +33,11 @@ def examples_in(path: Path) -> Iterator[doctest.DocTest]:
     """The examples that are written in a file, each docstring once."""
     text, torch = path.read_text("utf-8").replace(r"\\", "\\"), importlib.import_module("autograph_cli.torch")
     shown = Everywhere().find(importlib.import_module(name_of(path)), extraglobs={"torch": torch})
-    written = {it.docstring: it for it in shown if all(f">>> {example.source.splitlines()[0]}" in text for example in it.examples)}
+    written = {
+        it.docstring: it
+        for it in shown
+        if all(f">>> {example.source.splitlines()[0]}" in text for example in it.examples)
+    }
     return iter(written.values())
 
 

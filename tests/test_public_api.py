@@ -7,7 +7,14 @@ from tests.conftest import Run
 
 
 def test_public_names() -> None:
-    assert autograph_cli.__all__ == ["AutographError", "Graph", "GraphDiff", "__version__", "assert_same_graph", "capture"]
+    assert autograph_cli.__all__ == [
+        "AutographError",
+        "Graph",
+        "GraphDiff",
+        "__version__",
+        "assert_same_graph",
+        "capture",
+    ]
     for name in autograph_cli.__all__:
         assert getattr(autograph_cli, name) is not None
 

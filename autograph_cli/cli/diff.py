@@ -28,8 +28,13 @@ FORMATS = ("text", "json", "svg", "png", "dot")
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
 @click.argument("old", metavar="A")
 @click.argument("new", required=False, metavar="[B]")
-@click.option("--rev", "revisions", multiple=True, metavar="REV", help="Compare A at this git revision with A as it is "
-              "now; given twice, A at both.")  # fmt: skip
+@click.option(
+    "--rev",
+    "revisions",
+    multiple=True,
+    metavar="REV",
+    help="Compare A at this git revision with A as it is now; given twice, A at both.",
+)
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
 @click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
 @click.option("--include", metavar="PARTS", help=f"What to compare of nodes, some of: {','.join(HOLDS)}.")
@@ -37,9 +42,16 @@ FORMATS = ("text", "json", "svg", "png", "dot")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for the result; unless told, stdout.")
 @click.pass_context
 def diff(
-    ctx: click.Context, old: str, new: str | None, revisions: tuple[str, ...], views: tuple[str, ...],
-    step: str | None, include: str | None, format_: str | None, output: Path | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    old: str,
+    new: str | None,
+    revisions: tuple[str, ...],
+    views: tuple[str, ...],
+    step: str | None,
+    include: str | None,
+    format_: str | None,
+    output: Path | None,
+) -> None:
     """Compare A and B: scripts (.py, which are run), traces (.json) or snapshots (.graph.txt).
 
     Graphs are matched by structure, not by position. The exit code is 0 for equal graphs, 1 for different ones, 2 for

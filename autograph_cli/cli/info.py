@@ -28,19 +28,25 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
     """What is printed, section by section."""
     found = [(name, _version(name)) for name in OPTIONAL]
     return [
-        ("versions", [
-            ("autograph", __version__),
-            ("python", platform.python_version()),
-            *((name, _version(name) or "not installed") for name in NEEDED),
-            *((name, text) for name, text in found if text),
-        ]),
+        (
+            "versions",
+            [
+                ("autograph", __version__),
+                ("python", platform.python_version()),
+                *((name, _version(name) or "not installed") for name in NEEDED),
+                *((name, text) for name, text in found if text),
+            ],
+        ),
         ("engines", [("autograph", f"NumPy {_version('numpy')}, serves import torch")]),
         ("devices", [("cpu", platform.machine())]),
-        ("layout programs", [
-            ("graphviz-pure", _version("graphviz-pure") or "not installed"),
-            *((name, shutil.which(name) or "not installed") for name in SYSTEM_LAYOUT),
-        ]),
-    ]  # fmt: skip
+        (
+            "layout programs",
+            [
+                ("graphviz-pure", _version("graphviz-pure") or "not installed"),
+                *((name, shutil.which(name) or "not installed") for name in SYSTEM_LAYOUT),
+            ],
+        ),
+    ]
 
 
 def _version(name: str) -> str:

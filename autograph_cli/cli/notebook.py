@@ -120,9 +120,10 @@ def _of_pytorch(shell: Any, before: dict[str, Any]) -> Trace:
     from autograph_cli.record import pytorch
 
     roots = [
-        (name, value) for name, value in shell.user_ns.items()
+        (name, value)
+        for name, value in shell.user_ns.items()
         if pytorch.is_tensor(value) and value.grad_fn is not None and before.get(name) is not value and name[0] != "_"
-    ]  # fmt: skip
+    ]
     steps = (Step(0, pytorch.graph_of(roots, [shell.user_ns])),) if roots else ()
     return Trace("cell", steps, len(steps), "pytorch")
 

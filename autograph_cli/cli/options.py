@@ -106,12 +106,18 @@ class RecordType(click.ParamType[tuple[str, ...]]):
 
 RECORDABLE = ("values", "time", "formula", "inside")
 show_option = click.option(
-    "--show", "shown", type=ShownType(), default=",".join(facts.USUAL), metavar="LIST",
+    "--show",
+    "shown",
+    type=ShownType(),
+    default=",".join(facts.USUAL),
+    metavar="LIST",
     help=f"What stands on the nodes, beside {' and '.join(facts.USUAL)}: {', '.join(facts.WORDS)}; "
-         "with none, only what is listed.",
-)  # fmt: skip
+    "with none, only what is listed.",
+)
 open_option = click.option(
-    "--open", "opened_node", metavar="NODE",
+    "--open",
+    "opened_node",
+    metavar="NODE",
     help="What the backward of this node ran: MulBackward0%7, or the name of a variable.",
 )
 

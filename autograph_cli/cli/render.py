@@ -29,9 +29,16 @@ READABLE = 200
 """Boxes that a person still finds the way among."""
 VIEWS = ("forward", "backward", "double-backward")
 SUFFIXES = {
-    "svg": ".svg", "png": ".png", "pdf": ".pdf", "html": ".html", "dot": ".dot", "mermaid": ".mmd",
-    "graphml": ".graphml", "text": ".txt", "json": ".json",
-}  # fmt: skip
+    "svg": ".svg",
+    "png": ".png",
+    "pdf": ".pdf",
+    "html": ".html",
+    "dot": ".dot",
+    "mermaid": ".mmd",
+    "graphml": ".graphml",
+    "text": ".txt",
+    "json": ".json",
+}
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 
@@ -58,10 +65,21 @@ class Drawing:
         from autograph_cli import export
 
         return export.render(
-            self.step, view=view, format=self.format, roots=self.roots or None, order=self.order, part=self.part,
-            max_nodes=self.max_nodes, roll=self.roll, tags=self.tags, depth=self.depth, engine=self.engine,
-            title=self.title, shown=self.shown, inside=self.opened_node,
-        )  # fmt: skip
+            self.step,
+            view=view,
+            format=self.format,
+            roots=self.roots or None,
+            order=self.order,
+            part=self.part,
+            max_nodes=self.max_nodes,
+            roll=self.roll,
+            tags=self.tags,
+            depth=self.depth,
+            engine=self.engine,
+            title=self.title,
+            shown=self.shown,
+            inside=self.opened_node,
+        )
 
 
 @click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
@@ -77,22 +95,49 @@ class Drawing:
 @show_option
 @open_option
 @click.option("--depth", type=click.IntRange(0), help="Open modules so deep; those further in are a box each.")
-@click.option("--max-nodes", type=click.IntRange(0), default=READABLE, show_default=True,
-              help="Above this many, modules and chains in a picture are folded; 0 leaves all open, loops as well.")
-@click.option("--roll/--no-roll", default=None,
-              help="Draw one turn of each loop; unless told, where it makes a picture much smaller.")
-@click.option("--tags/--no-tags", default=True, show_default=True,
-              help="Draw a leaf that is used far apart small at each use, or as one box with all its arrows.")
+@click.option(
+    "--max-nodes",
+    type=click.IntRange(0),
+    default=READABLE,
+    show_default=True,
+    help="Above this many, modules and chains in a picture are folded; 0 leaves all open, loops as well.",
+)
+@click.option(
+    "--roll/--no-roll",
+    default=None,
+    help="Draw one turn of each loop; unless told, where it makes a picture much smaller.",
+)
+@click.option(
+    "--tags/--no-tags",
+    default=True,
+    show_default=True,
+    help="Draw a leaf that is used far apart small at each use, or as one box with all its arrows.",
+)
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
 @click.pass_context
 def render(
-    ctx: click.Context, source: str | None, args: tuple[str, ...], forward: bool, backward: bool, double_backward: bool,
-    order: int | None, step: str | None, roots: tuple[str, ...], format_: str | None, output: str | None,
-    max_nodes: int, roll: bool | None, tags: bool, depth: int | None, engine: str | None, part: Slice,
-    shown: tuple[str, ...], opened_node: str | None,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    source: str | None,
+    args: tuple[str, ...],
+    forward: bool,
+    backward: bool,
+    double_backward: bool,
+    order: int | None,
+    step: str | None,
+    roots: tuple[str, ...],
+    format_: str | None,
+    output: str | None,
+    max_nodes: int,
+    roll: bool | None,
+    tags: bool,
+    depth: int | None,
+    engine: str | None,
+    part: Slice,
+    shown: tuple[str, ...],
+    opened_node: str | None,
+) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
     Several graphs go to a file each. With `-o -` a script's own output goes to stderr. Where a script made no
@@ -116,9 +161,20 @@ def render(
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
-        chosen, place.format, roots, 2 if order is None else order, part, max_nodes or None, roll, tags, depth, engine,
-        opened.trace.script, shown, opened_node,
-    )  # fmt: skip
+        chosen,
+        place.format,
+        roots,
+        2 if order is None else order,
+        part,
+        max_nodes or None,
+        roll,
+        tags,
+        depth,
+        engine,
+        opened.trace.script,
+        shown,
+        opened_node,
+    )
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)
 

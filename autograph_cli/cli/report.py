@@ -76,9 +76,11 @@ def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
     if step.memory is None:
         return lines
     parts = (
-        ("parameters", step.memory.parameters), ("gradients", step.memory.gradients),
-        ("optimizer state", step.memory.optimizer), ("saved activations", total_bytes(retained(kept))),
-    )  # fmt: skip
+        ("parameters", step.memory.parameters),
+        ("gradients", step.memory.gradients),
+        ("optimizer state", step.memory.optimizer),
+        ("saved activations", total_bytes(retained(kept))),
+    )
     return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts))]
 
 

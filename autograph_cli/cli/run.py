@@ -23,19 +23,26 @@ NO_GRAPH = 1
 @click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the trace here, not in .autograph/.")
 @click.option(
-    "--steps", type=StepsType(), default="first,last", show_default=True,
+    "--steps",
+    type=StepsType(),
+    default="first,last",
+    show_default=True,
     help="Steps to keep: first, last, all, 3, 10:20, or several with commas. "
-         "A step ends with a backward pass that frees its graph.",
-)  # fmt: skip
+    "A step ends with a backward pass that frees its graph.",
+)
 @click.option(
-    "--record", type=RecordType(), default="", metavar="LIST",
+    "--record",
+    type=RecordType(),
+    default="",
+    metavar="LIST",
     help=f"Record this too, for --show and --open: {', '.join(RECORDABLE)}.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
-    "--check-only", is_flag=True,
+    "--check-only",
+    is_flag=True,
     help="Run nothing: list what FILE uses and the engine lacks. Ends with 1 if something is missing.",
-)  # fmt: skip
+)
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

@@ -42,9 +42,18 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 @click.option("--github", is_flag=True, help="Also print GitHub annotations.")
 @click.pass_context
 def snapshot(
-    ctx: click.Context, files: tuple[str, ...], mode: Mode | None, known: bool, steps: str | None,
-    views: tuple[str, ...], include: str | None, tolerance: float | None, jobs: int, junit: Path | None, github: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    files: tuple[str, ...],
+    mode: Mode | None,
+    known: bool,
+    steps: str | None,
+    views: tuple[str, ...],
+    include: str | None,
+    tolerance: float | None,
+    jobs: int,
+    junit: Path | None,
+    github: bool,
+) -> None:
     """Run each FILE, and keep its graph beside it: expr.graph.txt for expr.py.
 
     A snapshot that is there is compared, by structure: names of variables, line numbers and the order of independent
@@ -86,9 +95,12 @@ def chosen_settings(
     except ValueError as error:
         raise UsageError(f"--include {error}.") from None
     return replace(
-        settings, steps=steps or settings.steps, views=tuple(views) or settings.views, include=held,
+        settings,
+        steps=steps or settings.steps,
+        views=tuple(views) or settings.views,
+        include=held,
         tolerance=settings.tolerance if tolerance is None else tolerance,
-    )  # fmt: skip
+    )
 
 
 def make_console() -> Console:

@@ -98,8 +98,10 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
     place = {point: number for points in web.rows for number, point in enumerate(points)}
     near: dict[int, dict[int, list[float]]] = {}
     for wire, chain in zip(around.wires, web.chains, strict=True):
-        for port, mine, other, far in ((wire.tail_port, wire.tail, wire.head, wire.head_port),
-                                       (wire.head_port, wire.head, wire.tail, wire.tail_port)):  # fmt: skip
+        for port, mine, other, far in (
+            (wire.tail_port, wire.tail, wire.head, wire.head_port),
+            (wire.head_port, wire.head, wire.tail, wire.tail_port),
+        ):
             if port is not None:
                 next_to = chain[1] if chain[0] == mine else chain[-2]
                 # Of another frame, in the order of its ports.
@@ -113,9 +115,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
         yield level, fixed
 
 
-def arrange(
-    level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool
-) -> Arranged:
+def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool) -> Arranged:
     """Lay out a level whose items have these shapes; `band` is that of each item."""
     web = level.web
     assert web is not None

@@ -98,9 +98,13 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     styles = {box.style for box in boxes}
     legend = [entry for entry in scene.legend if entry[0] in styles and entry[0] != "module"]
     scene = replace(
-        scene, boxes=tuple(boxes), arrows=arrows, frames=tuple(frame for frame in scene.frames if frame.id not in top),
-        notes=(*notes, _note(boxes, depth)), legend=(*legend, ("module", "closed module")),
-    )  # fmt: skip
+        scene,
+        boxes=tuple(boxes),
+        arrows=arrows,
+        frames=tuple(frame for frame in scene.frames if frame.id not in top),
+        notes=(*notes, _note(boxes, depth)),
+        legend=(*legend, ("module", "closed module")),
+    )
     return replace(scene, notes=still_true(scene))
 
 
@@ -174,9 +178,14 @@ class _Closing:
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
         tooltip += [f"in it: {', '.join(results)}"] if results else []
         return Box(
-            frame.id, "module", frame.title, lines=lines, tooltip="\n".join(line for line in tooltip if line),
-            band=frame.band, frame=frame.parent,
-        )  # fmt: skip
+            frame.id,
+            "module",
+            frame.title,
+            lines=lines,
+            tooltip="\n".join(line for line in tooltip if line),
+            band=frame.band,
+            frame=frame.parent,
+        )
 
     def _size(self, frame: Frame) -> str:
         parameters = 0 if frame.call is None else self.graph.calls[frame.call].parameters

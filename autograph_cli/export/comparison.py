@@ -118,10 +118,14 @@ class _Union:
         arrows = tuple(Arrow(tail, head, dashed=gone) for (tail, head), gone in pairs.items())
         lanes = tuple(Band(band, band_title(band)) for band in bands) if len(bands) > 1 else ()
         return Scene(
-            title, tuple(boxes), arrows, lanes,
+            title,
+            tuple(boxes),
+            arrows,
+            lanes,
             tuple((style, _WORDS[style]) for style in _WORDS if style in styles),
-            ("dashed: no longer",) if any(pairs.values()) else (), data=True,
-        )  # fmt: skip
+            ("dashed: no longer",) if any(pairs.values()) else (),
+            data=True,
+        )
 
     def _box(self, number: int) -> Box:
         node = self.nodes[number]
@@ -131,9 +135,14 @@ class _Union:
         lines = list(self._changes(number)) if number in self.was else []
         subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
         return Box(
-            f"n{number}", self.style.get(number, own), short(title), short(subtitle), (), self._tooltip(node),
+            f"n{number}",
+            self.style.get(number, own),
+            short(title),
+            short(subtitle),
+            (),
+            self._tooltip(node),
             2 * node.order,
-        )  # fmt: skip
+        )
 
     def _changes(self, number: int) -> Iterator[str]:
         old, new, parts = self.was[number], self.nodes[number], self.diff.parts

@@ -136,10 +136,14 @@ class Plan:
             frame, a, b = self._meeting(tail, head)
             (back if arrow.back else onward)[frame + 1].append((a, b))
         for level, edges, turned in zip(self.levels, onward, back, strict=True):
-            band = [0] * level.count if level.frame >= 0 else [
-                self.band[box] if box >= 0 else self.scene.frames[frame].band
-                for box, frame in zip(level.boxes, level.frames, strict=True)
-            ]  # fmt: skip
+            band = (
+                [0] * level.count
+                if level.frame >= 0
+                else [
+                    self.band[box] if box >= 0 else self.scene.frames[frame].band
+                    for box, frame in zip(level.boxes, level.frames, strict=True)
+                ]
+            )
             if not self.scene.bands:
                 band = [0] * level.count
             level.row = _ranked(level.count, edges, turned, band, self.scene.data)
@@ -177,10 +181,13 @@ class Plan:
         for place, (one, other) in enumerate(pairwise(stops)):
             within = one.frame if one and place > len(out) else other.frame if other and place < len(out) else frame
             wire = Wire(
-                self._end(one, within, tail), self._end(other, within, head),
-                arrow.label if place == len(out) else "", arrow.back,
-                one if one and one.frame != within else None, other if other and other.frame != within else None,
-            )  # fmt: skip
+                self._end(one, within, tail),
+                self._end(other, within, head),
+                arrow.label if place == len(out) else "",
+                arrow.back,
+                one if one and one.frame != within else None,
+                other if other and other.frame != within else None,
+            )
             parted = (other if self.scene.data else one) is None
             key = (within, wire.tail, wire.head, id(wire.tail_port), id(wire.head_port), number if parted else -1)
             if key not in self.wires:

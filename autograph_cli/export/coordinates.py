@@ -25,9 +25,14 @@ AROUND = 1e-6
 
 
 def across(
-    web: Web, widths: Sequence[float], count: int, *, root_below: bool, aside: Aside | None = None,
+    web: Web,
+    widths: Sequence[float],
+    count: int,
+    *,
+    root_below: bool,
+    aside: Aside | None = None,
     main: Container[int] = (),
-) -> list[float]:  # fmt: skip
+) -> list[float]:
     """The x of the middle of each point; `widths` of the first `count`, the boxes, and of the points of long edges.
 
     `aside` tells how far to the right of its middle a point would like another to stand, 0 where it does not say.
@@ -194,10 +199,11 @@ def _pulls(rows: Sequence[Sequence[int]], side: _Side, other: _Side, weight: Seq
     pulls: list[Pull] = []
     for points in rows:
         leaders: list[Sequence[int] | None] = [
-            None if not side.near[point] or _joins(point, other.near[point], side.deep)
+            None
+            if not side.near[point] or _joins(point, other.near[point], side.deep)
             else _leaders(side.near[point], side.deep)
             for point in points
-        ]  # fmt: skip
+        ]
         heavy = [
             GIVING if those is None else weight[point] * other.deep[point] ** 2
             for point, those in zip(points, leaders, strict=True)

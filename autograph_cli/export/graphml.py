@@ -9,9 +9,18 @@ from autograph_cli.graph import Edge, Graph, Node
 from autograph_cli.graph.names import output_names, visible
 
 _NODE_KEYS = {
-    "label": "string", "kind": "string", "name": "string", "op": "string", "type": "string", "order": "int",
-    "pass": "int", "parent": "string", "source": "string", "module": "string", "bytes": "long",
-}  # fmt: skip
+    "label": "string",
+    "kind": "string",
+    "name": "string",
+    "op": "string",
+    "type": "string",
+    "order": "int",
+    "pass": "int",
+    "parent": "string",
+    "source": "string",
+    "module": "string",
+    "bytes": "long",
+}
 _EDGE_KEYS = {"role": "string", "place": "int", "nr": "int", "type": "string"}
 
 

@@ -19,9 +19,15 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 
 _KEYS = (
-    "click: what it hangs on", "title of a module: close it", "/ search, n p next", "+ - 0 zoom, arrows move",
-    "[ ] close, open modules", "space play, , . step", "Tab, Enter: from box to box", "Esc all",
-)  # fmt: skip
+    "click: what it hangs on",
+    "title of a module: close it",
+    "/ search, n p next",
+    "+ - 0 zoom, arrows move",
+    "[ ] close, open modules",
+    "space play, , . step",
+    "Tab, Enter: from box to box",
+    "Esc all",
+)
 _SCRIPTS = ("closing.js", "page.js")
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -79,10 +85,15 @@ def to_html(sheet: Sheet) -> str:
     title = html.escape(f"{sheet.placed.scene.title} · {sheet.view}".removeprefix(" · "))
     insides = dict.fromkeys(sheet.insides.values())
     return _PAGE.format(
-        style=style, script=script, style_hash=_hash(style), script_hash=_hash(script), title=title, data=data,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        title=title,
+        data=data,
         picture=_bare(to_svg(sheet.placed, page=True)),
         insides="".join(f"<template>\n{_bare(picture)}</template>\n" for picture in insides),
-    )  # fmt: skip
+    )
 
 
 def _bare(picture: str) -> str:
@@ -125,12 +136,15 @@ def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:
     boxes = told_closed(placed.scene, graph)
     return {
         plate.frame.id: {
-            "title": plate.frame.title, "text": boxes[plate.frame.id].tooltip, "lines": boxes[plate.frame.id].lines,
-            "parent": plate.frame.parent, "at": _rounded(plate.left, plate.top, plate.right, plate.bottom),
+            "title": plate.frame.title,
+            "text": boxes[plate.frame.id].tooltip,
+            "lines": boxes[plate.frame.id].lines,
+            "parent": plate.frame.parent,
+            "at": _rounded(plate.left, plate.top, plate.right, plate.bottom),
             "size": _rounded(*size_of(boxes[plate.frame.id])),
         }
         for plate in placed.plates
-    }  # fmt: skip
+    }
 
 
 def _links(sheet: Sheet) -> dict[str, list[str]]:

@@ -31,9 +31,7 @@ class Label(NamedTuple):
 class Labels:
     """The words for the nodes of one view; `several` are nodes of which more than the first output is used."""
 
-    def __init__(
-        self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL
-    ) -> None:
+    def __init__(self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
         self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.names = output_names(graph)
@@ -72,8 +70,13 @@ class Labels:
         tooltip = [f"{kept.type}, {kept.bytes:,} bytes"]
         tooltip += [f"kept by %{number} {self.graph.nodes[number].name} as {name}" for number, name in kept.savers]
         lines = (origin_words(self.graph, kept),)
-        return Label("saved", short(title), f"{kept.type}, {bytes_text(kept.bytes)}", tuple(map(short, lines)),
-                     "\n".join(map(visible, tooltip)))  # fmt: skip
+        return Label(
+            "saved",
+            short(title),
+            f"{kept.type}, {bytes_text(kept.bytes)}",
+            tuple(map(short, lines)),
+            "\n".join(map(visible, tooltip)),
+        )
 
     def type(self, node: Node, nr: int) -> str:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""

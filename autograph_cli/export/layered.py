@@ -102,15 +102,22 @@ def _moved(line: Line, by: Point) -> Line:
 def _moved_plate(plate: Plate, by: Point) -> Plate:
     dx, dy = by
     return replace(
-        plate, left=plate.left + dx, top=plate.top + dy, right=plate.right + dx, bottom=plate.bottom + dy,
+        plate,
+        left=plate.left + dx,
+        top=plate.top + dy,
+        right=plate.right + dx,
+        bottom=plate.bottom + dy,
         title=(plate.title[0] + dx, plate.title[1] + dy),
-    )  # fmt: skip
+    )
 
 
 def _on_paper(
-    scene: Scene, places: tuple[Place, ...], lines: tuple[Line, ...], bounds: Sequence[tuple[float, float]],
+    scene: Scene,
+    places: tuple[Place, ...],
+    lines: tuple[Line, ...],
+    bounds: Sequence[tuple[float, float]],
     plates: tuple[Plate, ...],
-) -> Placed:  # fmt: skip
+) -> Placed:
     """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
     ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
     bottom = bounds[-1][1] if bounds else max(ends)

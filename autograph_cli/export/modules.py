@@ -132,9 +132,10 @@ class _Framing:
                 for call in self.nesting.around(self.home[box.id]):
                     turns.setdefault((call, box.band), set()).add(int(found[1].replace(",", "")) if found else 1)
         return {
-            seat: max(its) for seat, its in turns.items()
+            seat: max(its)
+            for seat, its in turns.items()
             if len(its) == 1 and 1 < max(its) <= 1 + gone[self._place(seat[0]), seat[1]]
-        }  # fmt: skip
+        }
 
     def _place(self, call: int) -> tuple[str, str]:
         record = self.graph.calls[call]

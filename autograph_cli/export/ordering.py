@@ -33,9 +33,14 @@ class Web:
 
 
 def weave(
-    count: int, edges: Sequence[Edge], row: Sequence[int], fixed: Mapping[int, list[int]] | None = None, *,
-    from_below: bool = False, ends: Ends | None = None,
-) -> Web:  # fmt: skip
+    count: int,
+    edges: Sequence[Edge],
+    row: Sequence[int],
+    fixed: Mapping[int, list[int]] | None = None,
+    *,
+    from_below: bool = False,
+    ends: Ends | None = None,
+) -> Web:
     """Put a point on every row that an edge crosses, and order the points of each row; of `fixed` rows it is given.
 
     `ends`: where edges, by number, end on their upper (0) or lower (1) box if that is told, from -0.5 to 0.5.

@@ -38,9 +38,12 @@ def cut_across(scene: Scene, limit: int) -> Scene:
     note = f"folded: {many:,} operations in {len(members):,} boxes, by the rows that they would stand in"
     arrows = _joined(scene, piece)
     return replace(
-        scene, boxes=tuple(replace(box, frame="") for box in boxes), arrows=arrows, frames=(),
+        scene,
+        boxes=tuple(replace(box, frame="") for box in boxes),
+        arrows=arrows,
+        frames=(),
         notes=(*scene.notes, note, "× k at an arrow: k tensors"),
-    )  # fmt: skip
+    )
 
 
 def _kept(scene: Scene, limit: int) -> set[str]:
@@ -90,9 +93,14 @@ def _piece(key: str, members: Sequence[Box]) -> Box:
     lines += [f"{others:,} leaves, inputs and results"] if others else []
     title = ", ".join(shown) + ("…" if len(names) > NAMED else "")
     return Box(
-        key, styles.most_common(1)[0][0], title, f"{many:,} operations", (), "\n".join(lines),
+        key,
+        styles.most_common(1)[0][0],
+        title,
+        f"{many:,} operations",
+        (),
+        "\n".join(lines),
         members[0].band,
-    )  # fmt: skip
+    )
 
 
 def _joined(scene: Scene, piece: dict[str, str]) -> tuple[Arrow, ...]:

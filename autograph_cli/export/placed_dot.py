@@ -28,8 +28,14 @@ class _Writer:
         for piece in pieces(placed):
             self.of.setdefault(piece.role, []).append(piece)
         self.dot = graphviz.Digraph("autograph")
-        self.dot.attr("graph", bgcolor="white", outputorder="edgesfirst", pad="0.15", splines="true",
-                      bb=f"0,0,{placed.width:.2f},{placed.height:.2f}")  # fmt: skip
+        self.dot.attr(
+            "graph",
+            bgcolor="white",
+            outputorder="edgesfirst",
+            pad="0.15",
+            splines="true",
+            bb=f"0,0,{placed.width:.2f},{placed.height:.2f}",
+        )
         self.dot.attr("node", fontname=FONT, fontsize=f"{TITLE}", fontcolor=INK)
         self.dot.attr("edge", color=LINE, arrowsize="0.65")
 
@@ -134,9 +140,11 @@ class _Writer:
         points, here = [self.at(way.line.start)], way.line.start
         for number, stroke in enumerate(way.line.strokes, 1):
             end = way.neck if number == len(way.line.strokes) else stroke[-1]
-            controls = stroke[:2] if len(stroke) == 3 else [
-                (here[0] + (end[0] - here[0]) * t, here[1] + (end[1] - here[1]) * t) for t in (1 / 3, 2 / 3)
-            ]  # fmt: skip
+            controls = (
+                stroke[:2]
+                if len(stroke) == 3
+                else [(here[0] + (end[0] - here[0]) * t, here[1] + (end[1] - here[1]) * t) for t in (1 / 3, 2 / 3)]
+            )
             points += [*map(self.at, controls), self.at(end)]
             here = end
         return f"e,{self.at(way.head[0])} {' '.join(points)}"

@@ -131,10 +131,11 @@ class _Rows:
         self.gone |= into
         frames = tuple(
             replace(frame, title=_title(frame.title, calls), times=len(calls), equal=True)
-            if frame.call == first else frame
+            if frame.call == first
+            else frame
             for frame in scene.frames
             if not any(rank.get(call) for call in self.nesting.around(frame.call))
-        )  # fmt: skip
+        )
         boxes = tuple(box for box in scene.boxes if box.id not in into)
         return replace(scene, boxes=boxes, arrows=tuple(self._left(scene, rank, into)), frames=frames)
 

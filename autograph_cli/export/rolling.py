@@ -34,8 +34,9 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     arrows, itself = _arrows(scene, seats, into)
     boxes = tuple(
         _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
-        for box in scene.boxes if box.id not in into
-    )  # fmt: skip
+        for box in scene.boxes
+        if box.id not in into
+    )
     scene = replace(scene, boxes=boxes, arrows=arrows, notes=(*scene.notes, *_NOTES))
     return gathered(replace(scene, notes=still_true(scene)))
 
@@ -125,9 +126,7 @@ def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
     return replace(box, subtitle=words, tooltip=f"{box.tooltip}\n{told}")
 
 
-def _arrows(
-    scene: Scene, seats: dict[str, Seat], into: dict[str, str]
-) -> tuple[tuple[Arrow, ...], set[str]]:
+def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple[tuple[Arrow, ...], set[str]]:
     """Each arrow once, those between turns marked; the boxes that lead into themselves."""
     arrows: dict[_Key, Arrow] = {}
     labels: dict[_Key, dict[str, None]] = {}

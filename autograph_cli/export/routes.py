@@ -64,9 +64,14 @@ def label_points(wires: Sequence[Wire], web: Web) -> list[int]:
 
 
 def routes(
-    wires: Sequence[Wire], web: Web, x: Sequence[float], rows: Sequence[Row], places: Sequence[Place], fixed: Fixed,
+    wires: Sequence[Wire],
+    web: Web,
+    x: Sequence[float],
+    rows: Sequence[Row],
+    places: Sequence[Place],
+    fixed: Fixed,
     labelled: Sequence[int],
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """A line for each wire, from its tail to its head; `labelled` are the points at which labels stand."""
     ports = _ports(wires, web, x, places, fixed)
     lines, ways = [], []

@@ -8,9 +8,19 @@ from functools import lru_cache
 from typing import Literal
 
 Style = Literal[
-    "input", "leaf", "operation", "derivative", "result", "cut", "saved", "module", "folded", "added", "removed",
+    "input",
+    "leaf",
+    "operation",
+    "derivative",
+    "result",
+    "cut",
+    "saved",
+    "module",
+    "folded",
+    "added",
+    "removed",
     "changed",
-]  # fmt: skip
+]
 
 FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"

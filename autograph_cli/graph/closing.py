@@ -59,11 +59,12 @@ class _Closing:
         roots = [(root, self.place.get(Edge(root.node, root.nr))) for root in self.whole.roots]
         passes = tuple(
             replace(
-                entry, roots=tuple(self.place[edge] for edge in entry.roots if edge in self.place),
+                entry,
+                roots=tuple(self.place[edge] for edge in entry.roots if edge in self.place),
                 ran=tuple(new[ran] for ran in entry.ran if ran in new),
             )
             for entry in self.whole.passes
-        )  # fmt: skip
+        )
         named = tuple(replace(root, node=edge.node, nr=edge.nr) for root, edge in roots if edge is not None)
         return Graph(tuple(nodes), named, passes, self.whole.calls)
 
@@ -80,9 +81,10 @@ class _Closing:
 
     def _open(self, node: Node) -> Node:
         return replace(
-            node, args=tuple(self.place[edge] for edge in node.args if edge in self.place),
+            node,
+            args=tuple(self.place[edge] for edge in node.args if edge in self.place),
             next=tuple(None if edge is None else self.place.get(edge) for edge in node.next),
-        )  # fmt: skip
+        )
 
     def _closed(self, node: Node, key: Key, used: dict[Key, list[Edge]]) -> Node:
         """The node in the place of a closed call; its edges are its `args`, or `next` in a graph without them."""
@@ -93,9 +95,15 @@ class _Closing:
         args = self._given(key, [edge for member in self.members[key] for edge in member.args])
         following = self._given(key, [edge for member in self.members[key] for edge in member.next if edge is not None])
         return replace(
-            node, name=f"{name} {{{words}}}", op=f"{name} {{{words}}}", saved=(), source=None, args=args,
-            outputs=tuple(self.whole[edge.node].outputs[edge.nr] for edge in used[key]), next=() if args else following,
-        )  # fmt: skip
+            node,
+            name=f"{name} {{{words}}}",
+            op=f"{name} {{{words}}}",
+            saved=(),
+            source=None,
+            args=args,
+            outputs=tuple(self.whole[edge.node].outputs[edge.nr] for edge in used[key]),
+            next=() if args else following,
+        )
 
     def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
         """Of these edges those that lead out of a closed call, each once."""

@@ -66,8 +66,10 @@ def _refusals(graph: Graph, inside: set[int], ends: Sequence[Place]) -> list[tup
     for number in sorted(inside):
         node = graph.nodes[number]
         for edge in dict.fromkeys(node.args):
-            leads = edge.node in whole or (edge.node, edge.nr) in wanted or (
-                edge.node in leading and edge.node not in places
+            leads = (
+                edge.node in whole
+                or (edge.node, edge.nr) in wanted
+                or (edge.node in leading and edge.node not in places)
             )
             if leads and graph.nodes[edge.node].kind != "input" and edge not in node.next:
                 found.append((node, edge))

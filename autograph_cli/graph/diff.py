@@ -64,9 +64,7 @@ class GraphDiff:
     parts: frozenset[str]
 
     def __bool__(self) -> bool:
-        return bool(
-            self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots
-        )  # fmt: skip
+        return bool(self.removed or self.added or self.changed or self.passes or self.lost_roots or self.new_roots)
 
     def __repr__(self) -> str:
         return f"<GraphDiff: {'; '.join(self.sentences) if self else 'the same'}>"
@@ -106,13 +104,17 @@ class GraphDiff:
             "removed": [_row(self.old[number]) for number in self.removed],
             "added": [_row(self.new[number]) for number in self.added],
             "changed": [
-                {"aspects": change.aspects, "follows": change.follows,
-                 "old": _row(self.old[change.old]), "new": _row(self.new[change.new])}
+                {
+                    "aspects": change.aspects,
+                    "follows": change.follows,
+                    "old": _row(self.old[change.old]),
+                    "new": _row(self.new[change.new]),
+                }
                 for change in self.changed
             ],
             "passes": [{"old": change.old, "new": change.new, "aspects": change.aspects} for change in self.passes],
             "renamed": self.renamed,
-        }  # fmt: skip
+        }
 
 
 def _row(node: Node) -> Any:
@@ -171,11 +173,17 @@ class _Comparison:
     def result(self) -> GraphDiff:
         changed = [change for one, other in self.image.items() if (change := self._change(one, other))]
         return GraphDiff(
-            self.old, self.new, self.image,
+            self.old,
+            self.new,
+            self.image,
             tuple(node.id for node in self.old if node.id not in self.image),
             tuple(node.id for node in self.new if node.id not in self.origin),
-            tuple(self._folded(changed)), tuple(self._passes()), *self._roots(), self.pass_pairs, self.parts,
-        )  # fmt: skip
+            tuple(self._folded(changed)),
+            tuple(self._passes()),
+            *self._roots(),
+            self.pass_pairs,
+            self.parts,
+        )
 
     def _fine(self, node: Node) -> Hashable:
         types = tuple(shown_type(output.type, self.parts) for output in node.outputs)

@@ -32,8 +32,10 @@ def gradients_of(node: Node) -> list[str]:
 
 
 def _dtype(node: Node) -> list[str]:
-    found = dict.fromkeys(output.type.dtype + ("" if output.type.device == "cpu" else f" on {output.type.device}")
-                          for output in node.outputs)  # fmt: skip
+    found = dict.fromkeys(
+        output.type.dtype + ("" if output.type.device == "cpu" else f" on {output.type.device}")
+        for output in node.outputs
+    )
     return [", ".join(found)]
 
 
@@ -87,8 +89,12 @@ FACTS: dict[str, Callable[[Node], list[str]]] = {
 WORDS = ("shapes", "names", *FACTS, "links")
 """All that can be asked for."""
 RECORDED: dict[str, str] = {
-    "values": "values", "gradients": "values", "time": "time", "formula": "formula", "inside": "inside",
-}  # fmt: skip
+    "values": "values",
+    "gradients": "values",
+    "time": "time",
+    "formula": "formula",
+    "inside": "inside",
+}
 """What must be asked for when a script is run, by the word that shows it."""
 
 
@@ -242,6 +248,10 @@ def _wrapped(text: str, further: str = "    ") -> list[str]:
     """The text in lines that are not too long, what goes on set in."""
     indent = text[: len(text) - len(text.lstrip())]
     return textwrap.wrap(
-        text, LONGEST, subsequent_indent=f"{indent}{further}", drop_whitespace=True, break_on_hyphens=False,
+        text,
+        LONGEST,
+        subsequent_indent=f"{indent}{further}",
+        drop_whitespace=True,
+        break_on_hyphens=False,
         replace_whitespace=False,
-    ) or [text]  # fmt: skip
+    ) or [text]

@@ -178,14 +178,24 @@ class _Finder:
 
         def carried(shift: int) -> int:
             begin = start + shift + period
-            used = {edge.node for item in self.row[begin : begin + period] for number, _ in _nodes(item)
-                    for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next) if edge}  # fmt: skip
+            used = {
+                edge.node
+                for item in self.row[begin : begin + period]
+                for number, _ in _nodes(item)
+                for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next)
+                if edge
+            }
             return sum(start <= self.place.get(number, (-1, ()))[0] < begin for number in used)
 
         def modules(shift: int) -> int:
             begin = start + shift + period
-            return len({self.graph.nodes[number].call for item in self.row[begin : begin + period]
-                        for number, _ in _nodes(item)})  # fmt: skip
+            return len(
+                {
+                    self.graph.nodes[number].call
+                    for item in self.row[begin : begin + period]
+                    for number, _ in _nodes(item)
+                }
+            )
 
         # Of several such places, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))

@@ -83,9 +83,10 @@ def _taken(side: _Side, number: int, across: _Side) -> int:
     """At how many of its matched users' likes another matched node is in the place that this one has."""
     return sum(
         (slot, nr) == (at, its) and target in across.image and across.image[target] != number
-        for slot, nr, user in side.outs[number] if user in side.image
+        for slot, nr, user in side.outs[number]
+        if user in side.image
         for at, its, target in across.ins[side.image[user]]
-    )  # fmt: skip
+    )
 
 
 class _Matcher:
@@ -99,9 +100,7 @@ class _Matcher:
             self.pair(one, other)
         self.marks = [{pair[side]: ("mark", place) for place, pair in enumerate(anchors)} for side in (0, 1)]
         self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
-        self.labels = [
-            [self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())
-        ]  # fmt: skip
+        self.labels = [[self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())]
 
     def _labels(self, at: int, what: Label) -> list[int]:
         marks = self.marks[at]
@@ -168,9 +167,10 @@ class _Matcher:
         for one in reversed(side.sorted):
             order = side.nodes[one].order
             users = [
-                (slot, nr, outs[user]) for slot, nr, user in side.outs[one]
+                (slot, nr, outs[user])
+                for slot, nr, user in side.outs[one]
                 if everywhere or side.nodes[user].order == order
-            ]  # fmt: skip
+            ]
             outs[one] = self.number(("out", labels[one], *sorted(users)))
         return ins, outs
 
@@ -229,9 +229,10 @@ class _Matcher:
                     continue
                 self.pair(one, other)
                 stack += [
-                    (a, b) for a, b in self._beside(one, other, keys, others)
+                    (a, b)
+                    for a, b in self._beside(one, other, keys, others)
                     if keys[a] == others[b] and (order is None or self.old.nodes[a].order == order)
-                ]  # fmt: skip
+                ]
 
     def _fits(self, one: int, other: int) -> bool:
         """Whether every paired neighbour is one in the same place."""
@@ -239,9 +240,7 @@ class _Matcher:
         if other in new.image or not self._agree(one, other):
             return False
         users = set(new.outs[other])
-        return all(
-            (slot, nr, old.image[user]) in users for slot, nr, user in old.outs[one] if user in old.image
-        )  # fmt: skip
+        return all((slot, nr, old.image[user]) in users for slot, nr, user in old.outs[one] if user in old.image)
 
     def _beside(
         self, one: int, other: int, keys: Sequence[Hashable], others: Sequence[Hashable]
@@ -320,8 +319,9 @@ class _Matcher:
 
     def _push(self, waiting: list[tuple[int, int, int, int]], one: int, other: int) -> None:
         for mine, theirs in (
-            (self.old.ins[one], self.new.ins[other]), (self.old.outs[one], self.new.outs[other]),
-        ):  # fmt: skip
+            (self.old.ins[one], self.new.ins[other]),
+            (self.old.outs[one], self.new.outs[other]),
+        ):
             free: dict[tuple[int, int], list[int]] = defaultdict(list)
             for slot, nr, near in theirs:
                 if near not in self.new.image:

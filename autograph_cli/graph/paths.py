@@ -98,9 +98,7 @@ def _hits(edge: Edge, goal: dict[int, set[int | None]]) -> bool:
     return None in wanted or edge.nr in wanted
 
 
-def _steps_between(
-    graph: Graph, begin: Sequence[int], goal: dict[int, set[int | None]], targets: Targets
-) -> _Steps:
+def _steps_between(graph: Graph, begin: Sequence[int], goal: dict[int, set[int | None]], targets: Targets) -> _Steps:
     """Of each node on a path, the nodes that paths go on to; ends have none."""
     forth: _Steps = {}
     back: _Steps = {}

@@ -97,9 +97,11 @@ class _Review:
         if node.module or node.order:
             return node.module
         names = (
-            name for edge in (node.args or node.next) if edge is not None and graph[edge.node].kind == "leaf"
+            name
+            for edge in (node.args or node.next)
+            if edge is not None and graph[edge.node].kind == "leaf"
             for name in graph[edge.node].outputs[0].names
-        )  # fmt: skip
+        )
         return next((name.rpartition(".")[0] for name in names if name.endswith((".weight", ".bias"))), "")
 
     def operation(self, node: Node) -> str:
@@ -257,9 +259,11 @@ class _Review:
         missing = set(numbers)
         changed = {change.new if graph is self.new else change.old for change in self.diff.changed}
         used = {
-            edge.node for node in graph for edge in (*node.args, *node.next)
+            edge.node
+            for node in graph
+            for edge in (*node.args, *node.next)
             if edge is not None and (node.id in missing or node.id in changed)
-        }  # fmt: skip
+        }
         gradients = _with_gradient(graph)
         for number in numbers:
             node = graph[number]
@@ -304,10 +308,16 @@ class _Review:
 
 
 _TELL: dict[Aspect, Callable[[_Review, Node, Node], Iterator[str]]] = {
-    "kind": _Review._kind, "operation": _Review._operation, "type": _Review._type, "constants": _Review._constants,
-    "arguments": _Review._arguments, "gradients": _Review._sends, "origin": _Review._origin, "line": _Review._line,
+    "kind": _Review._kind,
+    "operation": _Review._operation,
+    "type": _Review._type,
+    "constants": _Review._constants,
+    "arguments": _Review._arguments,
+    "gradients": _Review._sends,
+    "origin": _Review._origin,
+    "line": _Review._line,
     "module": _Review._module,
-}  # fmt: skip
+}
 
 
 def _with_gradient(graph: Graph) -> set[int]:

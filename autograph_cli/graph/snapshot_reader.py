@@ -250,10 +250,12 @@ class _GraphReader:
             made_by = known[0]
         parent = self._edge(raw.parent, raw.number)
         return replace(
-            node, next=tuple(self._edge(label, raw.number) for label in raw.next),
-            args=tuple(self._edges(raw.args, raw.number)), parent=None if parent is None else parent.node,
+            node,
+            next=tuple(self._edge(label, raw.number) for label in raw.next),
+            args=tuple(self._edges(raw.args, raw.number)),
+            parent=None if parent is None else parent.node,
             pass_id=made_by,
-        )  # fmt: skip
+        )
 
     def _node(self, number: int, text: str, order: int) -> _Raw:
         cursor = _Cursor(text, number)

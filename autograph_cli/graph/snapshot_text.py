@@ -126,9 +126,10 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
     marked = list(_merged(_partners(diff), old, new))
     near = {
         place + offset
-        for place, (mark, _) in enumerate(marked) if mark != " "
+        for place, (mark, _) in enumerate(marked)
+        if mark != " "
         for offset in range(-context, context + 1)
-    }  # fmt: skip
+    }
     lines, heading, last = [], "", -1
     for place, (mark, line) in enumerate(marked):
         if place not in near:

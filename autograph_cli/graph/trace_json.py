@@ -236,20 +236,31 @@ _read_output = _record(Output, {"type": _type, "names": _list(_text), "storage":
 _read_values = _record(
     Values,
     {
-        "whole": _list(_text), "low": _text, "mean": _text, "high": _text, "count": _count, "zeros": _count,
-        "nans": _count, "bins": _list(_count),
+        "whole": _list(_text),
+        "low": _text,
+        "mean": _text,
+        "high": _text,
+        "count": _count,
+        "zeros": _count,
+        "nans": _count,
+        "bins": _list(_count),
     },
-)  # fmt: skip
+)
 
 
 _read_call = _record(
     ModuleCall,
     {
-        "id": _count, "path": _text, "class": _text, "parent": _optional(_count), "turn": _count, "turns": _count,
+        "id": _count,
+        "path": _text,
+        "class": _text,
+        "parent": _optional(_count),
+        "turn": _count,
+        "turns": _count,
         "parameters": _count,
     },
     cls="class",
-)  # fmt: skip
+)
 
 
 def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
@@ -257,27 +268,47 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
     measured = _record(
         Measured,
         {
-            "values": _list(_optional(_read_values)), "gradients": _list(_optional(_read_values)),
-            "time": _optional(_count), "backward_time": _optional(_count), "formula": _list(_text), "inside": inside,
+            "values": _list(_optional(_read_values)),
+            "gradients": _list(_optional(_read_values)),
+            "time": _optional(_count),
+            "backward_time": _optional(_count),
+            "formula": _list(_text),
+            "inside": inside,
         },
-    )  # fmt: skip
+    )
     node = _record(
         Node,
         {
-            "id": _count, "kind": _kind, "name": _text, "op": _text, "outputs": _list(_read_output),
-            "next": _list(_optional(_edge)), "args": _list(_edge), "order": _count, "parent": _optional(_count),
-            "pass": _optional(_count), "source": _optional(_read_source), "module": _text,
-            "saved": _list(_read_saved), "measured": _optional(measured), "call": _optional(_count),
+            "id": _count,
+            "kind": _kind,
+            "name": _text,
+            "op": _text,
+            "outputs": _list(_read_output),
+            "next": _list(_optional(_edge)),
+            "args": _list(_edge),
+            "order": _count,
+            "parent": _optional(_count),
+            "pass": _optional(_count),
+            "source": _optional(_read_source),
+            "module": _text,
+            "saved": _list(_read_saved),
+            "measured": _optional(measured),
+            "call": _optional(_count),
         },
         pass_id="pass",
-    )  # fmt: skip
+    )
     entry = _record(
         Pass,
         {
-            "id": _count, "call": _text, "order": _count, "create_graph": _flag, "roots": _list(_edge),
-            "source": _optional(_read_source), "ran": _list(_count),
+            "id": _count,
+            "call": _text,
+            "order": _count,
+            "create_graph": _flag,
+            "roots": _list(_edge),
+            "source": _optional(_read_source),
+            "ran": _list(_count),
         },
-    )  # fmt: skip
+    )
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})
     calls = _list(_read_call)
     return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
@@ -288,9 +319,7 @@ def _nothing(value: Any) -> None:
 
 
 _read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
-_read_memory = _record(
-    Memory, {"parameters": _count, "gradients": _count, "optimizer": _count}
-)
+_read_memory = _record(Memory, {"parameters": _count, "gradients": _count, "optimizer": _count})
 _read_trace = _record(
     Trace,
     {
@@ -302,7 +331,10 @@ _read_trace = _record(
             _record(
                 Step,
                 {
-                    "number": _count, "graph": _read_graph, "derived": _text, "double": _optional(_read_graph),
+                    "number": _count,
+                    "graph": _read_graph,
+                    "derived": _text,
+                    "double": _optional(_read_graph),
                     "memory": _optional(_read_memory),
                 },
             )

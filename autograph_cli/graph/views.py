@@ -152,9 +152,22 @@ def take(
         parent = None if node.parent is None else new.get(node.parent)
         pass_id = None if node.pass_id is None else passes[node.pass_id]
         return Node(
-            number, node.kind, node.name, node.op, node.outputs, backward, all_moved(args_of(node)), node.order, parent,
-            pass_id, node.source, node.module, node.saved, node.measured, node.call,
-        )  # fmt: skip
+            number,
+            node.kind,
+            node.name,
+            node.op,
+            node.outputs,
+            backward,
+            all_moved(args_of(node)),
+            node.order,
+            parent,
+            pass_id,
+            node.source,
+            node.module,
+            node.saved,
+            node.measured,
+            node.call,
+        )
 
     def copied_pass(number: int, entry: Pass) -> Pass:
         ran = tuple([new[old] for old in entry.ran if old in new])

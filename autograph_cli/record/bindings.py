@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 _CALLS = {
-    "detach": ".detach()", "detach_": ".detach_()", "item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()",
+    "detach": ".detach()",
+    "detach_": ".detach_()",
+    "item": ".item()",
+    "tolist": ".tolist()",
+    "numpy": ".numpy()",
     **{name: f"an integer dtype, .{name}()" for name in ("long", "int", "short", "byte", "char", "bool")},
     **{name: f"an integer result, {name}" for name in ("argmax", "argmin", "argsort")},
-}  # fmt: skip
+}
 """Methods whose result has no gradient."""
 _NUMBERS = frozenset(("float", "int", "bool"))
 _BUILDERS = frozenset(("tensor", "as_tensor", "from_numpy", "FloatTensor", "DoubleTensor", "Tensor"))

@@ -56,7 +56,9 @@ class _Builder:
 
     def graph(self) -> Graph:
         return Graph(
-            tuple(map(self._node, self.rows)), tuple(self._roots()), tuple(map(self._pass, self.passes)),
+            tuple(map(self._node, self.rows)),
+            tuple(self._roots()),
+            tuple(map(self._pass, self.passes)),
             tuple(self._module_calls()),
         )
 
@@ -77,18 +79,33 @@ class _Builder:
         types = types_of(row)
         call = self._call(row)
         return Node(
-            id=self.ids[row.number], kind=kind, name=name, op=op,
-            outputs=tuple([OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr))) for nr, kept in enumerate(types)]),
-            next=tuple(map(self._edge, row.next)), args=self._edges(row.args),
-            order=row.order, parent=parent, pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row), saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
+            id=self.ids[row.number],
+            kind=kind,
+            name=name,
+            op=op,
+            outputs=tuple(
+                [
+                    OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr)))
+                    for nr, kept in enumerate(types)
+                ]
+            ),
+            next=tuple(map(self._edge, row.next)),
+            args=self._edges(row.args),
+            order=row.order,
+            parent=parent,
+            pass_id=None if made_by is None else self.pass_ids[made_by.number],
+            source=self._source(row),
+            saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
             measured=None if self.span.found is None else self.span.found.of(row, len(types)),
-            module=row.owner or ("" if call is None else call.about.path), call=None if call is None else self.call_ids[call.serial],
-        )  # fmt: skip
+            module=row.owner or ("" if call is None else call.about.path),
+            call=None if call is None else self.call_ids[call.serial],
+        )
 
     def _call(self, row: Row) -> CallRow | None:
         """The call of a module that a node belongs to: a derivative to that of what it is one of."""
-        while row.module is None and row.made_by is not None and row.parent is not None and row.parent in self.tape.rows:
+        while (
+            row.module is None and row.made_by is not None and row.parent is not None and row.parent in self.tape.rows
+        ):
             row = self.tape.rows[row.parent]
         return row.module if row.module is not None and row.module.serial in self.call_ids else None
 
@@ -117,13 +134,22 @@ class _Builder:
     def _pass(self, entry: PassRow) -> Pass:
         ran = [self.tape.rows[key].number for key in entry.ran if key in self.tape.rows]
         return Pass(
-            self.pass_ids[entry.number], entry.call, entry.order, entry.create_graph, self._edges(entry.roots),
-            self.sources.source(entry.site), tuple([self.ids[number] for number in ran if number in self.ids]),
-        )  # fmt: skip
+            self.pass_ids[entry.number],
+            entry.call,
+            entry.order,
+            entry.create_graph,
+            self._edges(entry.roots),
+            self.sources.source(entry.site),
+            tuple([self.ids[number] for number in ran if number in self.ids]),
+        )
 
     def _names(self, row: Row, nr: int) -> tuple[str, ...]:
         place = row.number, nr
-        return tuple(self.tape.names.get(place, ())) or self.static.get(place, ()) or tuple(self.tape.borrowed.get(place, ()))
+        return (
+            tuple(self.tape.names.get(place, ()))
+            or self.static.get(place, ())
+            or tuple(self.tape.borrowed.get(place, ()))
+        )
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""

@@ -56,9 +56,7 @@ def capture_derivatives(tensors: Any) -> Graph:
     recorder = _recorder(frames)
     for _, root in roots:
         recorder.tape.output(root)
-    leaves = [
-        row.ref() for row in recorder.tape.rows.values() if row.cls is AccumulateGrad and row.ref() is not None
-    ]  # fmt: skip
+    leaves = [row.ref() for row in recorder.tape.rows.values() if row.cls is AccumulateGrad and row.ref() is not None]
     if not leaves:
         raise GraphError(f"`{roots[0][0]}` hangs on no leaf, so it has no derivatives.")
     known = _leaf_names(recorder, frames, leaves)
@@ -68,7 +66,9 @@ def capture_derivatives(tensors: Any) -> Graph:
         found = autograd.grad([root for _, root in roots], leaves, ones, create_graph=True, allow_unused=True)
     finally:
         S.observer = before
-    made = [(f"{name}.grad", x) for name, x in zip(known, found, strict=True) if x is not None and x.grad_fn is not None]
+    made = [
+        (f"{name}.grad", x) for name, x in zip(known, found, strict=True) if x is not None and x.grad_fn is not None
+    ]
     return _snapshot(recorder, [*roots, *made])
 
 
@@ -88,7 +88,9 @@ def _of_function(frames: list[FrameType], function: Callable[..., Any], args: An
         return _snapshot(recorder, roots)
     steps = recorder.trace().steps
     if not steps:
-        raise GraphError("The function recorded nothing: it returned no tensor that requires grad, and ran no backward.")
+        raise GraphError(
+            "The function recorded nothing: it returned no tensor that requires grad, and ran no backward."
+        )
     return steps[-1].graph
 
 

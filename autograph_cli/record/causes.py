@@ -137,7 +137,10 @@ def _users(graph: Graph, inside: Iterable[int]) -> dict[int, list[Node]]:
 
 
 def _found(
-    scripts: dict[str, Script], name: str, user: Node, histories: dict[str, tuple[Lines, Lines]],
+    scripts: dict[str, Script],
+    name: str,
+    user: Node,
+    histories: dict[str, tuple[Lines, Lines]],
     met: set[tuple[str, str, int]],
 ) -> list[tuple[str, Found]]:
     """Where the way to a tensor of this name is cut; asked once for each line, and noted in `met`."""
@@ -156,7 +159,9 @@ def _sentence(file: str, found: Found, name: str, user: Node, leaf: str) -> str:
         way = f"it is on the way to the line of {where(user)}, which takes a nameless tensor without history"
     if not found.sure:
         words = ", ".join(found.causes)
-        return f"{_place(file, found.binding)} cuts {found.source}: {words}; whether {leaf} is in it, is not told; {way}."
+        return (
+            f"{_place(file, found.binding)} cuts {found.source}: {words}; whether {leaf} is in it, is not told; {way}."
+        )
     if found.causes:
         return f"Cut at {_place(file, found.binding)}: {', '.join(found.causes)}, of {found.source}; {way}."
     return f"{way}; it comes from {found.source} by {_place(file, found.binding)}; what cuts there, the trace does not tell."

@@ -40,9 +40,14 @@ class CannotDerive(Exception):
 
 
 def derive(
-    tape: Tape, sources: Sources, span: Span, roots: Sequence[tuple[str, Tensor]], *, custom: bool,
+    tape: Tape,
+    sources: Sources,
+    span: Span,
+    roots: Sequence[tuple[str, Tensor]],
+    *,
+    custom: bool,
     measures: Measures | None = None,
-) -> tuple[Callable[[], Graph] | None, str]:  # fmt: skip
+) -> tuple[Callable[[], Graph] | None, str]:
     """What makes the graph of `span` with the gradients of `roots` by their leaves in it, and how it came about.
 
     `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. The graph is to be
@@ -55,9 +60,12 @@ def derive(
         other.passes = list(span.passes)
         with _unseen(Beside(other, measures), nodes):
             found = grad(
-                [root for _, root in roots], leaves, [_ones(root) for _, root in roots], create_graph=True,
+                [root for _, root in roots],
+                leaves,
+                [_ones(root) for _, root in roots],
+                create_graph=True,
                 allow_unused=True,
-            )  # fmt: skip
+            )
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
@@ -127,9 +135,12 @@ def _unseen(observer: Beside, nodes: Iterable[Node]) -> Iterator[None]:
         for meta, _ in metas:
             meta.hooks = None
         with (
-            contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), warnings.catch_warnings(),
-            np.errstate(all="ignore"), _same_random_numbers(),
-        ):  # fmt: skip
+            contextlib.redirect_stdout(quiet),
+            contextlib.redirect_stderr(quiet),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            _same_random_numbers(),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -28,12 +28,29 @@ if TYPE_CHECKING:
 Position = tuple[int, ...]
 """Where a tensor stands among the inputs: its number, and that within a list."""
 _FIXED = {
-    "AccumulateGrad": AccumulateGrad, "L": L, "Tensor": Tensor, "View": View, "error": sys.exc_info, "frame": sys._getframe, "ref": weakref.ref,
+    "AccumulateGrad": AccumulateGrad,
+    "L": L,
+    "Tensor": Tensor,
+    "View": View,
+    "error": sys.exc_info,
+    "frame": sys._getframe,
+    "ref": weakref.ref,
     "wrapped": is_wrapped_number,
-}  # fmt: skip
+}
 _OF_REHEARSAL = (
-    "numbers", "seen", "slots", "calls", "running", "before", "is_new", "is_known", "is_new_leaf", "is_at", "has_names", "other",
-)  # fmt: skip
+    "numbers",
+    "seen",
+    "slots",
+    "calls",
+    "running",
+    "before",
+    "is_new",
+    "is_known",
+    "is_new_leaf",
+    "is_at",
+    "has_names",
+    "other",
+)
 
 
 class Place:
@@ -49,7 +66,9 @@ class Place:
 class Seen:
     """What was seen of a node beside its row, when it was made."""
 
-    def __init__(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], place: Place, passes: int) -> None:
+    def __init__(
+        self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], place: Place, passes: int
+    ) -> None:
         self.node, self.inputs, self.outputs, self.place, self.passes = node, inputs, outputs, place, passes
         self.free: dict[Position, int] = {}
         """The inputs without gradient, by position: which of the tensors that the step was given."""
@@ -85,7 +104,11 @@ def _factory(source: str, constants: int) -> Callable[..., Any]:
 def tensor_places(node: Node, inputs: tuple[Any, ...]) -> Iterator[Position]:
     """Where tensors may stand among the inputs of such a node."""
     operation = node._operation
-    positions = range(len(inputs)) if operation is None else [position for position, _ in operation.places if position < len(inputs)]
+    positions = (
+        range(len(inputs))
+        if operation is None
+        else [position for position, _ in operation.places if position < len(inputs)]
+    )
     for position in positions:
         x = inputs[position]
         if x.__class__ is tuple or x.__class__ is list:
@@ -116,10 +139,14 @@ class _Code:
         """A function that does something where all conditions hold."""
         wanted = "\n            and ".join(self.conditions)
         return [
-            f"    def check({head}):", "        try:", f"            if ({wanted}):", *[f"                {line}" for line in then],
+            f"    def check({head}):",
+            "        try:",
+            f"            if ({wanted}):",
+            *[f"                {line}" for line in then],
             "        except (AttributeError, IndexError, TypeError, ValueError):",
-            "            pass  # something of another kind than expected", f"        return {otherwise}",
-        ]  # fmt: skip
+            "            pass  # something of another kind than expected",
+            f"        return {otherwise}",
+        ]
 
     def number(self, address: Address) -> str:
         """The sequence number of the node that stands at this address."""
@@ -147,12 +174,21 @@ class _CallCode(_Code):
     def write(self) -> None:
         event, passes = self.event, "not running.passes" if self.event.outermost else "running.passes"
         self.conditions += [
-            f"call.kind == {event.kind!r}", f"call.keeps_graph is {event.keeps_graph}", f"call.create_graph is {event.create_graph}",
-            f"(call.inputs is not None) is {event.has_inputs}", passes, f"len(L.calls) == {event.outside}", "error()[1] is None", f"len(r := call.roots) == {len(event.roots)}",
-        ]  # fmt: skip
+            f"call.kind == {event.kind!r}",
+            f"call.keeps_graph is {event.keeps_graph}",
+            f"call.create_graph is {event.create_graph}",
+            f"(call.inputs is not None) is {event.has_inputs}",
+            passes,
+            f"len(L.calls) == {event.outside}",
+            "error()[1] is None",
+            f"len(r := call.roots) == {len(event.roots)}",
+        ]
         for place, (root, address) in enumerate(zip(self.call.roots, event.roots, strict=True)):
             if not isinstance(root, Tensor):
-                self.conditions += [f"r[{place}].output_nr == {address[2]}", f"r[{place}].node._seq == {self.number(address)}"]
+                self.conditions += [
+                    f"r[{place}].output_nr == {address[2]}",
+                    f"r[{place}].node._seq == {self.number(address)}",
+                ]
                 continue
             self.conditions.append(f"(e := r[{place}]._edge).__class__ is {self.constant(root._edge.__class__)}")
             if root._edge.__class__ is View:
@@ -174,12 +210,21 @@ class _NodeCode(_Code):
         """How many tensors were given by now."""
 
     def lines(self) -> list[str]:
-        then = ["numbers.append(node._seq)", "seen.append(ref(node))", "of.at = event", "observer.created = event.next", "return None"]
+        then = [
+            "numbers.append(node._seq)",
+            "seen.append(ref(node))",
+            "of.at = event",
+            "observer.created = event.next",
+            "return None",
+        ]
         return self.function("node, inputs, outputs", then, "other(event, node, inputs, outputs)")
 
     def write(self) -> None:
         node = self.seen.node
-        self.conditions += [f"node.__class__ is {self.constant(node.__class__)}", f"node._like == {self.constant(_copy(node._like))}"]
+        self.conditions += [
+            f"node.__class__ is {self.constant(node.__class__)}",
+            f"node._like == {self.constant(_copy(node._like))}",
+        ]
         self._edges()
         self._values()
         self._kind_of_result()
@@ -203,7 +248,11 @@ class _NodeCode(_Code):
         if where == OLD:
             row = self.tape.rows[place]
             ref = self.constant(row.ref)
-            return f"t[0].__class__ is AccumulateGrad and t[0].variable is {ref}()" if row.cls is AccumulateGrad else f"t[0] is {ref}()"
+            return (
+                f"t[0].__class__ is AccumulateGrad and t[0].variable is {ref}()"
+                if row.cls is AccumulateGrad
+                else f"t[0] is {ref}()"
+            )
         if where != SLOT:
             return f"t[0]._seq == {self.number(address)}"
         if place < self.met:
@@ -226,8 +275,12 @@ class _NodeCode(_Code):
             if value is None:
                 self.conditions.append(f"node._saved[{place}] is None")
             elif value.__class__ in (int, bool, str) or (value.__class__ is float and value):
-                self.conditions.append(f"(v := node._saved[{place}]) == {self.constant(value)} and v.__class__ is {value.__class__.__name__}")
-            elif isinstance(value, np.dtype) or (value.__class__ is tuple and all(item.__class__ is int for item in value)):
+                self.conditions.append(
+                    f"(v := node._saved[{place}]) == {self.constant(value)} and v.__class__ is {value.__class__.__name__}"
+                )
+            elif isinstance(value, np.dtype) or (
+                value.__class__ is tuple and all(item.__class__ is int for item in value)
+            ):
                 self.conditions.append(f"node._saved[{place}] == {self.constant(value)}")
             else:
                 self.conditions.append(f"repr(node._saved[{place}]) == {self.constant(repr(value))}")
@@ -261,7 +314,9 @@ class _NodeCode(_Code):
             if place in seen.free:
                 self.conditions.append(self._free(text, seen.free[place], x))
             elif place in seen.wrapped:
-                self.conditions.append(f"((x := {text}) is {self.constant(weakref.ref(x))}() or (x.__class__ is Tensor and wrapped(x)))")
+                self.conditions.append(
+                    f"((x := {text}) is {self.constant(weakref.ref(x))}() or (x.__class__ is Tensor and wrapped(x)))"
+                )
             elif not isinstance(x, Tensor):
                 self.conditions.append(f"{text}.__class__ is {self.constant(x.__class__)}")
         for position, x in enumerate(seen.inputs):
@@ -296,7 +351,9 @@ class _NodeCode(_Code):
             self.conditions.append("(m := L.calls)")
         count = len(event.called)
         outer = event.called[0][1]
-        self.conditions.append(f"len(m) == {count}" if outer < 0 else f"m[-{count + 1}][0] == calls[{self.constant(outer)}]")
+        self.conditions.append(
+            f"len(m) == {count}" if outer < 0 else f"m[-{count + 1}][0] == calls[{self.constant(outer)}]"
+        )
         if event.calls > count:
             self.conditions.append(f"m[-{count}][0] > calls[-1]")
         for place, (about, _) in enumerate(event.called):

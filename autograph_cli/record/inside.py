@@ -85,9 +85,16 @@ class Inside:
         lines = tuple(f"{name} = {_shown(x)}" for name, x in _plain(op, args))
         name = f"{op.name}_" if in_place else op.name
         self.nodes.append(
-            Node(number, "operation", op.identifier, name, types, args=tuple(edges),
-                 measured=self._measured([output._raw for output in outputs], lines))
-        )  # fmt: skip
+            Node(
+                number,
+                "operation",
+                op.identifier,
+                name,
+                types,
+                args=tuple(edges),
+                measured=self._measured([output._raw for output in outputs], lines),
+            )
+        )
         for nr, output in enumerate(outputs):
             self._places[id(output._raw)] = self._places[id(output)] = Edge(number, nr)
             self._held += [output, output._raw]
@@ -96,11 +103,18 @@ class Inside:
         """All that was gathered; without known results, they are the real and complex numbers that nothing else takes."""
         if not self.roots:
             used = {edge for node in self.nodes for edge in node.args}
-            ends = [Edge(node.id, nr) for node in self.nodes for nr in range(len(node.outputs))
-                    if node.kind == "operation" and Edge(node.id, nr) not in used
-                    and node.outputs[nr].type.dtype.startswith(_GRADIENTS)]  # fmt: skip
-            self.roots = [Root(f"result {place}" if len(ends) > 1 else "result", edge.node, edge.nr)
-                          for place, edge in enumerate(ends)]  # fmt: skip
+            ends = [
+                Edge(node.id, nr)
+                for node in self.nodes
+                for nr in range(len(node.outputs))
+                if node.kind == "operation"
+                and Edge(node.id, nr) not in used
+                and node.outputs[nr].type.dtype.startswith(_GRADIENTS)
+            ]
+            self.roots = [
+                Root(f"result {place}" if len(ends) > 1 else "result", edge.node, edge.nr)
+                for place, edge in enumerate(ends)
+            ]
         return Graph(tuple(self.nodes), tuple(self.roots))
 
     def _name(self, raw: Any, name: str) -> None:

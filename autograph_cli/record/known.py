@@ -136,7 +136,6 @@ class Step:
         self.times = 0
         """How often it was met again."""
 
-
     @property
     def derived(self) -> str | None:
         """Why there is no derivative graph, where that is known."""

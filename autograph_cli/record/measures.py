@@ -35,10 +35,13 @@ class Found:
         """What there is of one node; None if nothing."""
         values = tuple([self.values.get((row.number, nr)) for nr in range(outputs)])
         measured = Measured(
-            values if any(values) else (), self.gradients.get(row.number, ()), self.times.get(row.number),
-            self.backward_times.get(row.number), formula_of(row.cls) if self.formulas and row.cls else (),
+            values if any(values) else (),
+            self.gradients.get(row.number, ()),
+            self.times.get(row.number),
+            self.backward_times.get(row.number),
+            formula_of(row.cls) if self.formulas and row.cls else (),
             self.inside.get(row.number),
-        )  # fmt: skip
+        )
         return None if measured == _NOTHING else measured
 
 
@@ -157,7 +160,9 @@ class _Watch:
         self.number = self.tape.rows[self.tape.key(node)].number
         if "values" in measures.kinds and self.number not in found.gradients:
             several = grad if isinstance(grad, (list, tuple)) else [grad]
-            found.gradients[self.number] = tuple([None if g is None else summary(getattr(g, "_raw", g)) for g in several])
+            found.gradients[self.number] = tuple(
+                [None if g is None else summary(getattr(g, "_raw", g)) for g in several]
+            )
         if "inside" in measures.kinds and node.__class__ is not AccumulateGrad and self.number not in found.inside:
             self.opened, self.outer = Inside.of(node, grad, values="values" in measures.kinds), measures.opened
             measures.opened = self.opened

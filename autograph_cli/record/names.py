@@ -17,9 +17,23 @@ from autograph_cli.torch._core.tensor import Tensor
 if TYPE_CHECKING:
     from autograph_cli.record.tape import Output, Tape
 
-OPAQUE = frozenset((
-    str, bytes, bool, int, float, complex, type(None), range, slice, type, ModuleType, FunctionType, BuiltinFunctionType,
-))  # fmt: skip
+OPAQUE = frozenset(
+    (
+        str,
+        bytes,
+        bool,
+        int,
+        float,
+        complex,
+        type(None),
+        range,
+        slice,
+        type,
+        ModuleType,
+        FunctionType,
+        BuiltinFunctionType,
+    )
+)
 """Types of values in which there is no tensor."""
 _OPAQUE_TYPES: Any = tuple(OPAQUE)
 _COUNTED = re.compile(r"\[\d+\]")

@@ -26,9 +26,12 @@ def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     torch = sys.modules["torch"]
     leaves = [node.variable for node in _walk([root.grad_fn for _, root in roots]) if node.name() == _LEAF]
     found = torch.autograd.grad(
-        [root for _, root in roots], leaves, [torch.ones_like(root) for _, root in roots],
-        create_graph=True, allow_unused=True,
-    )  # fmt: skip
+        [root for _, root in roots],
+        leaves,
+        [torch.ones_like(root) for _, root in roots],
+        create_graph=True,
+        allow_unused=True,
+    )
     made = [x for x in found if x is not None and x.grad_fn is not None]
     return [(f"gradient[{place}]", x) for place, x in enumerate(made)]
 

@@ -230,7 +230,9 @@ class Recorder:
                 self._observe()
 
     def _observe(self, begun: Writer | None = None) -> None:
-        self._watch = Watch(self._rehearsal, [] if begun is None else begun.calls, [] if begun is None else begun.passes)
+        self._watch = Watch(
+            self._rehearsal, [] if begun is None else begun.calls, [] if begun is None else begun.passes
+        )
         self.created = self._watch.created
 
     def _stop(self) -> None:
@@ -350,9 +352,10 @@ class Recorder:
         """The variables whose tensors were made in the step that is going on, each once, in order of binding."""
         rows = self.tape.rows
         made = [
-            (name, output) for name, output in variables
+            (name, output)
+            for name, output in variables
             if key_of(output) in rows and self._operation(output) and rows[key_of(output)].number > self.first
-        ]  # fmt: skip
+        ]
         return list(dict.fromkeys(made))
 
     def _name(self, root: Tensor) -> str:
@@ -396,5 +399,3 @@ class Recorder:
                 where = f" ({place.file}:{place.line})" if place else ""
                 return f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, cut from the leaves"
         return ""
-
-

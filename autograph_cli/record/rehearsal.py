@@ -72,10 +72,22 @@ class Run:
     __slots__ = ("before", "calls", "finished", "numbers", "seen", "slots")
 
     def __init__(
-        self, finished: Step | None, numbers: list[int], seen: list[weakref.ref[Node]], slots: list[Given], calls: list[int],
+        self,
+        finished: Step | None,
+        numbers: list[int],
+        seen: list[weakref.ref[Node]],
+        slots: list[Given],
+        calls: list[int],
         before: list[list[int]],
-    ) -> None:  # fmt: skip
-        self.finished, self.numbers, self.seen, self.slots, self.calls, self.before = finished, numbers, seen, slots, calls, before
+    ) -> None:
+        self.finished, self.numbers, self.seen, self.slots, self.calls, self.before = (
+            finished,
+            numbers,
+            seen,
+            slots,
+            calls,
+            before,
+        )
 
     @property
     def step(self) -> Step:
@@ -138,7 +150,12 @@ class Rehearsal:
 
     def is_new(self, x: Any, template: Template, is_view: bool) -> bool:
         """Whether this is a tensor without gradient that was never met."""
-        if (x._base is not None) is not is_view or not _is_free(x) or like_of(x._raw) != template.row.like or self._known(x) is not None:
+        if (
+            (x._base is not None) is not is_view
+            or not _is_free(x)
+            or like_of(x._raw) != template.row.like
+            or self._known(x) is not None
+        ):
             return False
         if self._was_given(x):
             return False
@@ -235,7 +252,12 @@ class Rehearsal:
     def ends(self, call: BackwardCall) -> None:
         """A backward call ends: if it ran what is known, the rehearsal goes on, perhaps with the next step."""
         for event in self.at.then:
-            if event.__class__ is Ended and len(call.ran) == len(event.ran) and sys.exc_info()[1] is None and (event.sure or self._ran(event, call)):
+            if (
+                event.__class__ is Ended
+                and len(call.ran) == len(event.ran)
+                and sys.exc_info()[1] is None
+                and (event.sure or self._ran(event, call))
+            ):
                 self.running.passes.pop()
                 if event.step is not None:
                     return self._finished(event.step)
@@ -251,7 +273,10 @@ class Rehearsal:
             if where >= 0:
                 if node._seq != (self.before[where - 1] if where else numbers)[place]:
                     return False
-            elif not isinstance(node, AccumulateGrad) or node.variable is not (slots[place].ref if leaf is None else leaf)():
+            elif (
+                not isinstance(node, AccumulateGrad)
+                or node.variable is not (slots[place].ref if leaf is None else leaf)()
+            ):
                 return False
         return True
 
@@ -284,7 +309,14 @@ class Rehearsal:
 
     def _finished(self, step: Step) -> None:
         """A step went as a known one to its end."""
-        run = Run(step, self.numbers[:], self.seen[:], self.slots[:], self.calls[:], self._seen_before(step.reach) if step.reach else [])
+        run = Run(
+            step,
+            self.numbers[:],
+            self.seen[:],
+            self.slots[:],
+            self.calls[:],
+            self._seen_before(step.reach) if step.reach else [],
+        )
         runs = self.runs
         runs.append(run)
         if len(runs) > RECENT:

@@ -46,9 +46,10 @@ def _earlier(met: Iterable[Given], runs: list[Run]) -> list[Given]:
     used = {id(given) for run in runs for given in run.slots}
     every = {id(given): given for given in (*met, *(given for run in runs for given in run.slots))}
     return [
-        given for name, given in every.items()
+        given
+        for name, given in every.items()
         if not given.written and name not in own and (name in used or given.ref() is not None)
-    ]  # fmt: skip
+    ]
 
 
 def _write_earlier(tape: Tape, given: Given) -> None:
@@ -156,12 +157,14 @@ class Writer:
         made_by = self.passes[template.made_by] if template.made_by >= 0 else None
         tape.derivatives = tape.derivatives or made_by is not None
         tape.rows[self.run.numbers[self.place]] = template.row._replace(
-            number=tape.count, ref=self.run.seen[self.place], made_by=made_by,
+            number=tape.count,
+            ref=self.run.seen[self.place],
+            made_by=made_by,
             next=tuple([None if address is None else self.find(address) for address in template.next]),
             args=tuple([self.find(address) for address in template.args]),
             parent=None if template.parent is None else self.key(template.parent),
             module=self.calls[template.module] if template.module >= 0 else None,
-        )  # fmt: skip
+        )
         self.place += 1
 
     def _begun(self, event: Begun) -> None:

@@ -113,9 +113,13 @@ def run(
 
 
 def record(
-    target: Target, steps: str = "first,last", *, recorder: RecorderLike | None = None, until_exit: bool = False,
+    target: Target,
+    steps: str = "first,last",
+    *,
+    recorder: RecorderLike | None = None,
+    until_exit: bool = False,
     record: Collection[str] = (),
-) -> tuple[Result, Trace]:  # fmt: skip
+) -> tuple[Result, Trace]:
     """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one.
 
     `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`.

@@ -26,7 +26,9 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
     """Note what the living nodes of these rows keep, before a backward pass frees it."""
     first, last = numbers
     saved = tape.saved
-    rows = [row for _, row in tape.since(first) if row[0] <= last and row[2] is not None and row[2] is not AccumulateGrad]
+    rows = [
+        row for _, row in tape.since(first) if row[0] <= last and row[2] is not None and row[2] is not AccumulateGrad
+    ]
     used = [kept[3] for row in rows if row[0] in saved for kept in saved[row[0]] if kept[1] is not None]
     start = max(used, default=-1) + 1
     storages: dict[int, int] = {}
@@ -34,7 +36,9 @@ def collect(tape: Tape, numbers: tuple[int, int]) -> None:
         if row[0] not in saved:
             node = row[1]()
             if node is not None and node._saved:
-                saved[row[0]] = tuple([_kept(name, item, storages, start, version) for name, item, version in _items(node)])
+                saved[row[0]] = tuple(
+                    [_kept(name, item, storages, start, version) for name, item, version in _items(node)]
+                )
                 if node._operation is None:
                     tape.custom[row[0]] = node._item_edges, node._item_results
     _find_leaves(tape, rows, storages, start)
@@ -57,8 +61,16 @@ def records(kept: Iterable[Kept], versions: Versions, given: Collection[int] = (
         known = versions.setdefault(storage, [])
         if version not in known:
             known.append(version)
-        found.append(Saved(name, _type(dtype, what), bytes=size, storage=storage, version=known.index(version),
-                           given=storage in given))  # fmt: skip
+        found.append(
+            Saved(
+                name,
+                _type(dtype, what),
+                bytes=size,
+                storage=storage,
+                version=known.index(version),
+                given=storage in given,
+            )
+        )
     return tuple(found)
 
 
@@ -145,8 +157,9 @@ def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int
     tensors = map(cls._operation.is_tensor, cls._item_names)
     return [
         (place, values.get(label))
-        for place, (label, tensor) in enumerate(zip(_labels(cls), tensors, strict=True)) if not tensor
-    ]  # fmt: skip
+        for place, (label, tensor) in enumerate(zip(_labels(cls), tensors, strict=True))
+        if not tensor
+    ]
 
 
 def _kept(name: str, item: Any, storages: dict[int, int], start: int, version: int) -> Kept:

@@ -42,7 +42,19 @@ def number_of(output: Output) -> int:
 class PassRow:
     """One backward call."""
 
-    __slots__ = ("call", "create_graph", "error", "failed", "last_key", "number", "order", "outside", "ran", "roots", "site")
+    __slots__ = (
+        "call",
+        "create_graph",
+        "error",
+        "failed",
+        "last_key",
+        "number",
+        "order",
+        "outside",
+        "ran",
+        "roots",
+        "site",
+    )
 
     def __init__(self, number: int, call: str, create_graph: bool, last_key: int) -> None:
         self.number = number
@@ -229,11 +241,24 @@ class Tape:
             self.derivatives = True
         code, offset = self.site(passes)
         self.count = number = self.count + 1
-        rows[node._seq] = _row(Row, (
-            number, weakref.ref(node), node.__class__, node._like, tuple(following), tuple(args),
-            None if current is None else current._seq, passes[-1] if passes else None, code, offset, op,
-            call, "",
-        ))  # fmt: skip
+        rows[node._seq] = _row(
+            Row,
+            (
+                number,
+                weakref.ref(node),
+                node.__class__,
+                node._like,
+                tuple(following),
+                tuple(args),
+                None if current is None else current._seq,
+                passes[-1] if passes else None,
+                code,
+                offset,
+                op,
+                call,
+                "",
+            ),
+        )
         if len(rows) > self.limit:
             self.sweep()
 
@@ -373,10 +398,15 @@ class Tape:
         ref = weakref.ref(variable)
         made_in, owner = self.belongs(variable)
         self.rows[node._seq] = Row(
-            self.count, ref, AccumulateGrad, node._like,
-            parent=current._seq if made and current is not None else None, made_by=passes[-1] if made else None,
-            module=made_in, owner=owner,
-        )  # fmt: skip
+            self.count,
+            ref,
+            AccumulateGrad,
+            node._like,
+            parent=current._seq if made and current is not None else None,
+            made_by=passes[-1] if made else None,
+            module=made_in,
+            owner=owner,
+        )
         self.held[id(variable)] = ref, node._seq
         return node._seq
 
@@ -440,16 +470,18 @@ class Tape:
         self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
         self.windows = {
             name: (ref, [number for number in views if number not in numbers])
-            for name, (ref, views) in self.windows.items() if ref() is not None
-        }  # fmt: skip
+            for name, (ref, views) in self.windows.items()
+            if ref() is not None
+        }
 
     def sweep(self) -> None:
         """Drop the rows of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
         first, last = self.pinned
         starts = [
-            key for key, row in self.rows.items()
+            key
+            for key, row in self.rows.items()
             if first < row.number <= last or (row.is_operation and row.ref() is not None)
-        ]  # fmt: skip
+        ]
         self.held = {name: held for name, held in self.held.items() if held[0]() is not None}
         leaves = [key for _, key in self.held.values() if self.rows[key].cls is not None]
         keep = self.closure([*starts, *leaves])

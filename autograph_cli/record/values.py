@@ -39,9 +39,15 @@ def _of_many(array: Any) -> Values:
     span = _span(finite) if finite.size else None
     counts = () if span is None else _counted(finite, *span)
     return Values(
-        (), number_text(known.min()), number_text(known.mean()), number_text(known.max()), numbers.size, zeros, nans,
+        (),
+        number_text(known.min()),
+        number_text(known.mean()),
+        number_text(known.max()),
+        numbers.size,
+        zeros,
+        nans,
         tuple(map(int, counts)),
-    )  # fmt: skip
+    )
 
 
 def _counted(finite: Any, low: float, high: float) -> Any:

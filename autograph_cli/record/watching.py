@@ -204,7 +204,9 @@ class Watch:
 
     # -- backward calls
 
-    def _begun(self, call: BackwardCall, place: Place, variables: Iterable[tuple[str, Output]], derived: str | None) -> None:
+    def _begun(
+        self, call: BackwardCall, place: Place, variables: Iterable[tuple[str, Output]], derived: str | None
+    ) -> None:
         entry = self.tape.running.passes[-1]
         if len(entry.roots) != len(call.roots):
             raise _NotPlain
@@ -221,7 +223,9 @@ class Watch:
         event.outermost = len(self.tape.running.passes) == 1
         event.variables = [(name, self._address(output)) for name, output in variables if key_of(output) in self.places]
         event.names, event.borrowed = self._names(self.tape.names), self._names(self.tape.borrowed)
-        event.unsure = [(address, name, None) for address, known in event.names for name in known if names.is_counted(name)]
+        event.unsure = [
+            (address, name, None) for address, known in event.names for name in known if names.is_counted(name)
+        ]
         event.unsure += [(address, name, self._base(address)) for address, known in event.borrowed for name in known]
         event.collected = self._collected() if event.outermost and not call.keeps_graph else None
         self.passes.append(entry)
@@ -242,7 +246,9 @@ class Watch:
         found = []
         for key, (where, place, _) in self._keys():
             row = self.tape.rows.get(key)
-            for number in range(0 if row is None else len(row.like) if row.cls is not None and row.cls._multiple else 1):
+            for number in range(
+                0 if row is None else len(row.like) if row.cls is not None and row.cls._multiple else 1
+            ):
                 assert row is not None
                 if (row.number, number) in known:
                     found.append(((where, place, number), list(known[row.number, number])))
@@ -275,7 +281,9 @@ class Watch:
         event.number = self.passes.index(entry)
         event.ran = tuple([self._address(key) for key in entry.ran])
         made = [each.template.row.cls for each in path_to(self.at) if isinstance(each, Made)]
-        event.sure = not self.begun[event.number].has_inputs and all(cls is not None and cls._operation is not None for cls in made)
+        event.sure = not self.begun[event.number].has_inputs and all(
+            cls is not None and cls._operation is not None for cls in made
+        )
         event.leaves = [None if where != OLD else self._leaf(key) for where, key, _ in event.ran]
         self._add(event)
 

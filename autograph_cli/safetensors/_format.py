@@ -16,10 +16,21 @@ import numpy as np
 from autograph_cli.torch._core import dtypes
 
 DTYPES = {
-    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16, "U16": dtypes.uint16,
-    "F16": dtypes.float16, "BF16": dtypes.bfloat16, "I32": dtypes.int32, "U32": dtypes.uint32, "F32": dtypes.float32,
-    "C64": dtypes.complex64, "F64": dtypes.float64, "I64": dtypes.int64, "U64": dtypes.uint64,
-}  # fmt: skip
+    "BOOL": dtypes.bool_,
+    "U8": dtypes.uint8,
+    "I8": dtypes.int8,
+    "I16": dtypes.int16,
+    "U16": dtypes.uint16,
+    "F16": dtypes.float16,
+    "BF16": dtypes.bfloat16,
+    "I32": dtypes.int32,
+    "U32": dtypes.uint32,
+    "F32": dtypes.float32,
+    "C64": dtypes.complex64,
+    "F64": dtypes.float64,
+    "I64": dtypes.int64,
+    "U64": dtypes.uint64,
+}
 """The engine's dtypes by their names in files, in the order that the package gives them."""
 NAMES = {of.numpy: name for name, of in DTYPES.items()}
 _RANK = {name: -rank for rank, name in enumerate(DTYPES)}
@@ -132,7 +143,9 @@ def _entry(name: str, told: Any) -> Entry:
             raise _wrong(f"invalid JSON in header: missing field `{field}` of tensor `{name}`")
     kind, shape, place = told["dtype"], told["shape"], told["data_offsets"]
     if kind not in (*DTYPES, *_ELSEWHERE):
-        raise _wrong(f"invalid JSON in header: unknown variant `{kind}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}")
+        raise _wrong(
+            f"invalid JSON in header: unknown variant `{kind}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}"
+        )
     if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
         raise _wrong(f"invalid JSON in header: shape and data_offsets of tensor `{name}` should be numbers from 0 on")
     begin, end = place

@@ -51,7 +51,9 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
         return {name: opened.get_tensor(name) for name in opened.offset_keys()}
 
 
-def save_model(model: Any, filename: Any, metadata: dict[str, str] | None = None, force_contiguous: bool = True) -> None:
+def save_model(
+    model: Any, filename: Any, metadata: dict[str, str] | None = None, force_contiguous: bool = True
+) -> None:
     """The state of a module as a file; of names that share a tensor, one is written and the others are noted.
 
     RuntimeError where tensors overlap and none of them is the whole.

@@ -32,10 +32,18 @@ class GraphSnapshot:
     """
 
     def __init__(
-        self, folder: Path, base: str, *, update: bool, note: Callable[[Path, str], None],
-        temporary: Callable[[], Path], root: Path, show: Callable[[str], None], view: View = "graph",
+        self,
+        folder: Path,
+        base: str,
+        *,
+        update: bool,
+        note: Callable[[Path, str], None],
+        temporary: Callable[[], Path],
+        root: Path,
+        show: Callable[[str], None],
+        view: View = "graph",
         counts: Counter[str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.folder, self.base, self.update, self.view = folder, base, update, view
         self._note, self._temporary, self._root, self._show = note, temporary, root, show
         self._counts: Counter[str] = Counter() if counts is None else counts
@@ -89,9 +97,16 @@ class GraphSnapshot:
 
     def _with(self, base: str, view: View) -> GraphSnapshot:
         return GraphSnapshot(
-            self.folder, base, update=self.update, note=self._note, temporary=self._temporary, root=self._root,
-            show=self._show, view=view, counts=self._counts,
-        )  # fmt: skip
+            self.folder,
+            base,
+            update=self.update,
+            note=self._note,
+            temporary=self._temporary,
+            root=self._root,
+            show=self._show,
+            view=view,
+            counts=self._counts,
+        )
 
     def _graph(self, value: Any) -> Graph:
         if isinstance(value, Graph):

@@ -54,10 +54,14 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
 
     session = request.config.pluginmanager.get_plugin(_PLUGIN)
     return GraphSnapshot(
-        folder_of(request.node.path), base_of(request.node), update=request.config.getoption("graph_update"),
-        note=session.note, temporary=lambda: request.getfixturevalue("tmp_path"), root=request.config.rootpath,
+        folder_of(request.node.path),
+        base_of(request.node),
+        update=request.config.getoption("graph_update"),
+        note=session.note,
+        temporary=lambda: request.getfixturevalue("tmp_path"),
+        root=request.config.rootpath,
         show=lambda text: request.node.add_report_section("call", "graph snapshot", text),
-    )  # fmt: skip
+    )
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -127,10 +131,11 @@ class Snapshots:
         output = getattr(self.config, "workeroutput", None)
         if output is not None:
             output["autograph"] = {
-                "statuses": self.statuses, "partial": sorted(self.partial),
+                "statuses": self.statuses,
+                "partial": sorted(self.partial),
                 "bases": {key: sorted(names) for key, names in self.bases.items()},
                 "passed": {key: sorted(names) for key, names in self.passed.items()},
-            }  # fmt: skip
+            }
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -147,9 +152,10 @@ class Snapshots:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         counts = [
-            f"{found} {word}" for status, word in (("written", "written"), ("updated", "updated"))
+            f"{found} {word}"
+            for status, word in (("written", "written"), ("updated", "updated"))
             if (found := sum(value == status for value in self.statuses.values()))
-        ]  # fmt: skip
+        ]
         if hasattr(self.config, "workerinput"):  # a worker does not know what the others used
             return
         unused = sorted(self.unused())

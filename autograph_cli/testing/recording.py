@@ -54,10 +54,16 @@ def record(
         asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
         request.write_text(json.dumps({**asked, "answer": str(answer)}), "utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", __spec__.name, str(request)], cwd=folder, env=_environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            encoding="utf-8", errors="replace", check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", __spec__.name, str(request)],
+            cwd=folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
         if not answer.is_file():
             raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
         found = json.loads(answer.read_text("utf-8"))

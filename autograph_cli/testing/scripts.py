@@ -86,9 +86,10 @@ def _below(folder: Path) -> Iterator[Path]:
     """The scripts in a folder, without those in hidden folders and environments."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(
-            name for name in folders
+            name
+            for name in folders
             if not name.startswith((".", "__")) and not Path(place, name, "pyvenv.cfg").exists()
-        )  # fmt: skip
+        )
         scripts = [name for name in sorted(files) if name.endswith(".py") and not name.startswith(SKIPPED)]
         yield from (Path(place, name) for name in scripts)
 
@@ -102,13 +103,17 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
     place = script.resolve()
     key = place.relative_to(settings.folder).as_posix() if place.is_relative_to(settings.folder) else script.as_posix()
     recorded = recording.record(
-        place, settings.arguments.get(key, ()), steps=settings.steps, folder=folder, name=name or str(script),
+        place,
+        settings.arguments.get(key, ()),
+        steps=settings.steps,
+        folder=folder,
+        name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
-    )  # fmt: skip
+    )
     sections = trace_sections(recorded.trace, settings.views)
     return Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
-    )  # fmt: skip
+    )
 
 
 def trace_sections(trace: Trace, chosen: Sequence[str]) -> tuple[Section, ...]:

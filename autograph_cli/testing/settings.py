@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -12,11 +12,6 @@ from typing import Any
 from autograph_cli import AutographError
 from autograph_cli.graph.diff import DEFAULT_PARTS
 from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 VIEWS = ("graph", "forward", "backward", "double-backward")
 COMMANDS = ("render", "show")
@@ -147,6 +142,11 @@ def _arguments(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "files": _texts, "exclude": _texts, "steps": _steps, "views": _chosen(VIEWS), "include": parts,
-    "tolerance": _tolerance, "arguments": _arguments,
-}  # fmt: skip
+    "files": _texts,
+    "exclude": _texts,
+    "steps": _steps,
+    "views": _chosen(VIEWS),
+    "include": parts,
+    "tolerance": _tolerance,
+    "arguments": _arguments,
+}

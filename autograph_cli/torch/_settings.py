@@ -6,8 +6,13 @@ import warnings
 from typing import Any
 
 _settings: dict[str, Any] = {
-    "threads": 1, "interop": 1, "deterministic": False, "warn_only": False, "precision": "highest", "warn_always": False,
-}  # fmt: skip
+    "threads": 1,
+    "interop": 1,
+    "deterministic": False,
+    "warn_only": False,
+    "precision": "highest",
+    "warn_always": False,
+}
 _MODES = ("default", "warn", "error")
 
 

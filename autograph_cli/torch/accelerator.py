@@ -25,5 +25,7 @@ def _needs_device(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-synchronize = current_device_index = current_device_idx = set_device_index = set_device_idx = current_stream = _needs_device
+synchronize = current_device_index = current_device_idx = set_device_index = set_device_idx = current_stream = (
+    _needs_device
+)
 set_stream = empty_cache = memory_allocated = max_memory_allocated = memory_reserved = memory_stats = _needs_device

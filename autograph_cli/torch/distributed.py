@@ -6,10 +6,25 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 _REFUSED = (
-    "all_gather", "all_gather_object", "all_reduce", "barrier", "broadcast", "broadcast_object_list", "destroy_process_group",
-    "gather", "get_backend", "get_rank", "get_world_size", "init_process_group", "new_group", "recv", "reduce", "reduce_scatter",
-    "scatter", "send",
-)  # fmt: skip
+    "all_gather",
+    "all_gather_object",
+    "all_reduce",
+    "barrier",
+    "broadcast",
+    "broadcast_object_list",
+    "destroy_process_group",
+    "gather",
+    "get_backend",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "new_group",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+    "send",
+)
 
 
 def is_available() -> bool:

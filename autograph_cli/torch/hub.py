@@ -6,8 +6,14 @@ import os
 from typing import Any, NoReturn
 
 __all__ = [
-    "download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir",
-]  # fmt: skip
+    "download_url_to_file",
+    "get_dir",
+    "help",
+    "list",
+    "load",
+    "load_state_dict_from_url",
+    "set_dir",
+]
 _chosen: dict[str, str] = {}
 
 

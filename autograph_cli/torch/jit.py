@@ -8,9 +8,21 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 __all__ = [
-    "Attribute", "Final", "annotate", "export", "ignore", "is_scripting", "is_tracing", "load", "optimized_execution", "save",
-    "script", "script_if_tracing", "trace", "unused",
-]  # fmt: skip
+    "Attribute",
+    "Final",
+    "annotate",
+    "export",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "load",
+    "optimized_execution",
+    "save",
+    "script",
+    "script_if_tracing",
+    "trace",
+    "unused",
+]
 _said: set[str] = set()
 
 
@@ -18,7 +30,9 @@ def as_it_is(what: str, obj: Any) -> Any:
     """`obj` itself, with a warning once for each `what`."""
     if what not in _said:
         _said.add(what)
-        warnings.warn(f"{what} does not compile in autograph's engine: the code runs as it is", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"{what} does not compile in autograph's engine: the code runs as it is", UserWarning, stacklevel=3
+        )
     return obj
 
 

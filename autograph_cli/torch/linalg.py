@@ -28,13 +28,38 @@ svdvals, eigh, eigvalsh, eig, eigvals = (
 lu, lu_solve, lu_factor, lu_factor_ex = (
     with_out(getattr(_lu, _name)) for _name in ("linalg_lu", "linalg_lu_solve", "lu_factor", "lu_factor_ex")
 )
-solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet, pinv, lstsq, matrix_exp, matrix_power, tensorinv, tensorsolve = (
+(
+    solve,
+    solve_ex,
+    solve_triangular,
+    inv,
+    inv_ex,
+    det,
+    slogdet,
+    pinv,
+    lstsq,
+    matrix_exp,
+    matrix_power,
+    tensorinv,
+    tensorsolve,
+) = (
     with_out(getattr(_solvers, _name))
     for _name in (
-        "solve", "solve_ex", "solve_triangular", "inv", "inv_ex", "det", "slogdet", "pinv", "lstsq", "matrix_exp",
-        "matrix_power", "tensorinv", "tensorsolve",
+        "solve",
+        "solve_ex",
+        "solve_triangular",
+        "inv",
+        "inv_ex",
+        "det",
+        "slogdet",
+        "pinv",
+        "lstsq",
+        "matrix_exp",
+        "matrix_power",
+        "tensorinv",
+        "tensorsolve",
     )
-)  # fmt: skip
+)
 norm, vector_norm, matrix_norm, cond, matrix_rank = (
     with_out(getattr(_norms, _name)) for _name in ("norm", "vector_norm", "matrix_norm", "cond", "matrix_rank")
 )

@@ -15,9 +15,26 @@ from ._core.registry import functions as torch
 from ._core.tensor import Tensor, make
 
 __all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-    "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
-]  # fmt: skip
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -83,7 +100,9 @@ def _summed_dtype(input: Tensor, dtype: Any) -> Any:
 # ---------------------------------------------------------------- reductions
 
 
-def sum(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The sum of what the mask keeps.
 
     >>> from autograph_cli import torch
@@ -95,7 +114,9 @@ def sum(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: 
     return made
 
 
-def prod(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The product of what the mask keeps."""
     result = _kept("prod", input, mask).to(_summed_dtype(input, dtype))
     for d in reversed(_dims(dim, input.ndim)):
@@ -118,11 +139,20 @@ cumsum, cumprod = _cumulative("sum", "cumsum"), _cumulative("prod", "cumprod")
 
 
 def _extreme(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    def run(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    def run(
+        input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor:
         made: Tensor = torch[name](_kept(name, input, mask), _dims(dim, input.ndim), bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
-    def place(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    def place(
+        input: Tensor,
+        dim: int | None = None,
+        *,
+        keepdim: bool | None = False,
+        dtype: Any = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         made: Tensor = torch[f"arg{name[1:]}"](_kept(name, input, mask), dim, bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
@@ -145,7 +175,9 @@ def _counted(input: Tensor, dim: Any, keepdim: bool, dtype: Any, mask: Tensor | 
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside), torch["sum"](inside, dim, keepdim)
 
 
-def mean(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The mean of what the mask keeps."""
     wanted = input.dtype if dtype is None else dtype
     if wanted.category < dtypes.FLOATING:
@@ -158,7 +190,9 @@ def mean(input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype:
     return made
 
 
-def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The median of what the mask keeps, along one dimension."""
     x = input if input.dtype.is_floating_point else input.to(dtypes.float32)
     found: Tensor = torch["nanmedian"](_kept("median", x, mask), _dims(dim, input.ndim)[0], keepdim)[0]
@@ -169,21 +203,36 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The logarithm of the sum of the exponentials of what the mask keeps."""
     made: Tensor = torch["logsumexp"](_kept("amax", input, mask), _dims(dim, input.ndim), keepdim)
     return made.to(input.dtype if dtype is None else dtype)
 
 
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
-              other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
     """`torch.logaddexp` of what each mask keeps."""
     made: Tensor = torch["logaddexp"](_kept("amax", input, input_mask), _kept("amax", other, other_mask))
     return made.to(input.dtype if dtype is None else dtype)
 
 
-def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:  # fmt: skip
+def norm(
+    input: Tensor,
+    ord: Any = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The vector norm of what the mask keeps."""
     kept = _kept("amin" if ord == -math.inf else "sum", input, mask)
     return torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
@@ -195,7 +244,9 @@ def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any,
     compute = dtypes.float32 if wanted.category < dtypes.FLOATING else wanted
     total, count = _counted(input, dim, True, wanted, mask)
     x: Any = torch["sub"](input, torch["div"](total, count))
-    squares = sum(x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=None if mask is None else _spread_mask(input, mask))
+    squares = sum(
+        x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=None if mask is None else _spread_mask(input, mask)
+    )
     if not keepdim:
         count = count.reshape(squares._raw.shape)
     if correction:
@@ -210,15 +261,31 @@ def _correction(unbiased: bool | None, correction: Any) -> Any:
     return int(unbiased) if unbiased is not None else 1 if correction is None else correction
 
 
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool | None = False,
-        dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The variance of what the mask keeps."""
     made: Tensor = _spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask)
     return made
 
 
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool | None = False,
-        dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: Any = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The standard deviation of what the mask keeps."""
     made: Tensor = torch["sqrt"](_spread(input, dim, _correction(unbiased, correction), bool(keepdim), dtype, mask))
     return made
@@ -243,7 +310,9 @@ softmax, log_softmax = _normalizer("amax", "softmax"), _normalizer("amax", "log_
 softmin = _normalizer("amin", "softmax", negative=True)
 
 
-def normalize(input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """What the mask keeps, divided by its norm."""
     kept = _kept("sum", input, mask)
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)

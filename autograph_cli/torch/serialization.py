@@ -23,9 +23,14 @@ from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
 
 __all__ = [
-    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
-    "safe_globals", "save",
-]  # fmt: skip
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+    "save",
+]
 
 DEFAULT_PROTOCOL = 2
 _MAGIC = b"PK\x03\x04"
@@ -33,8 +38,14 @@ _MAGIC = b"PK\x03\x04"
 # ---------------------------------------------------------------- saving
 
 
-def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
-         _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:  # fmt: skip
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """Write `obj` (tensors, state dicts, anything that can be pickled) to a path or a file object, as PyTorch does.
 
     A path is written whole or not at all: an interrupted save leaves the old file. RuntimeError where the folder does not
@@ -65,8 +76,10 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = D
         _write(obj, file, "archive", pickle_protocol, _disable_byteorder_record)
         f.write(file.getbuffer())
     else:
-        raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
-                             f"but got {type(f).__name__}")  # fmt: skip
+        raise AttributeError(
+            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
+            f"but got {type(f).__name__}"
+        )
 
 
 def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
@@ -89,8 +102,15 @@ def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bo
 _safe: dict[str, Any] = {}
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
-         mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """Read what `torch.save` of this engine or of PyTorch wrote, from a path or a file object.
 
     By default (`weights_only`) a file can hold tensors, containers, numbers and text only: pickle.UnpicklingError, before
@@ -104,7 +124,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
             "Can not safely load weights when explicit pickle_module is specified. Please pass weights_only=False"
         )
     if pickle_module not in (None, pickle) or pickle_load_args.keys() - {"encoding"}:
-        raise ValueError("torch.load: another pickle_module or other arguments to it are not available in autograph's engine")
+        raise ValueError(
+            "torch.load: another pickle_module or other arguments to it are not available in autograph's engine"
+        )
     path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
     if mmap and path is None:
         raise ValueError("f must be a file path in order to use the mmap argument")
@@ -119,8 +141,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 def _open(file: Any) -> Reader:
     if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
-        raise AttributeError(f"You can only torch.load from a file that is seekable, but got {type(file).__name__}. Please "
-                             "pre-load the data into a buffer like io.BytesIO and try to load from it instead.")  # fmt: skip
+        raise AttributeError(
+            f"You can only torch.load from a file that is seekable, but got {type(file).__name__}. Please "
+            "pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+        )
     start = file.tell()
     head = file.read(len(_MAGIC))
     file.seek(start)
@@ -176,7 +200,9 @@ class _Storages:
         if kind == "meta":
             return without_memory(data)
         if kind != "cpu":
-            raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+            raise RuntimeError(
+                f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
+            )
         return data
 
 
@@ -241,6 +267,10 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """The names in a file that `weights_only` would refuse; nothing of it is run."""
     with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
         data = _open(file).bytes("data.pkl")
-    names = {argument.replace(" ", ".", 1) for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"}
-    names = {"builtins" + name.removeprefix("__builtin__") if name.startswith("__builtin__.") else name for name in names}
+    names = {
+        argument.replace(" ", ".", 1) for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"
+    }
+    names = {
+        "builtins" + name.removeprefix("__builtin__") if name.startswith("__builtin__.") else name for name in names
+    }
     return sorted(name for name in names if not any(name in table for table in (_safe, CALLED, NAMED)))

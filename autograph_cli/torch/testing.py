@@ -14,9 +14,13 @@ from ._core.tensor import Tensor
 __all__ = ["assert_close", "make_tensor"]
 
 _TOLERANCES = {
-    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
-    "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
-}  # fmt: skip
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 Message = Any
 
 
@@ -40,9 +44,20 @@ class _Rules:
         return max(r for r, _ in found), max(a for _, a in found)
 
 
-def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
-                 check_layout: bool = True, check_stride: bool = False, msg: Message = None) -> None:  # fmt: skip
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Message = None,
+) -> None:
     """AssertionError unless two tensors or numbers, or all in two containers, are equal up to a tolerance.
 
     The tolerance is the dtype's own if none is given. TypeError for what cannot be compared.
@@ -66,9 +81,7 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -
         return
     elif _both(actual, expected, Sequence) and not isinstance(actual, (str, bytes)):
         if len(actual) != len(expected):
-            raise AssertionError(
-                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}" + _at(path)
-            )
+            raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}" + _at(path))
         for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
             _compare(a, b, rules, (*path, i))
         return
@@ -108,7 +121,10 @@ def _mappings(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) 
 def _numbers(actual: Any, expected: Any, rules: _Rules) -> str:
     if rules.checks["dtype"] and type(actual) is not type(expected):
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
-    kinds = ["complex128" if isinstance(x, complex) else "float64" if isinstance(x, float) else "int64" for x in (actual, expected)]
+    kinds = [
+        "complex128" if isinstance(x, complex) else "float64" if isinstance(x, float) else "int64"
+        for x in (actual, expected)
+    ]
     return _scalars(actual, expected, rules.tolerances(*kinds), rules.equal_nan)
 
 
@@ -130,10 +146,11 @@ def _scalars(actual: Any, expected: Any, tolerances: tuple[Any, Any], equal_nan:
 
 def _tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str:
     facts = {
-        "shape": (actual.shape, expected.shape), "device": (actual.device, expected.device),
+        "shape": (actual.shape, expected.shape),
+        "device": (actual.device, expected.device),
         "dtype": (actual.dtype, expected.dtype),
         "stride()": (actual.stride(), expected.stride()),
-    }  # fmt: skip
+    }
     for name, (a, b) in facts.items():
         if a != b and rules.checks.get(name, True):
             return f"The values for attribute '{name}' do not match: {a} != {b}."
@@ -167,7 +184,9 @@ def _differences(actual: Tensor, expected: Tensor, tolerances: tuple[Any, Any], 
     for kind, values, allowed, real in (("absolute", size, atol, difference), ("relative", relative, rtol, None)):
         at = tuple(int(i) for i in np.unravel_index(_greatest(values), values.shape))
         shown = values[at].item() if real is None else real[at].item()
-        rows.append(f"Greatest {kind} difference: {shown} at index {at}{'' if exact else f' (up to {allowed} allowed)'}")
+        rows.append(
+            f"Greatest {kind} difference: {shown} at index {at}{'' if exact else f' (up to {allowed} allowed)'}"
+        )
     wrong = int((~close).sum())
     head = f"Tensor-likes are not {'equal' if exact else 'close'}!\n\n"
     return f"{head}Mismatched elements: {wrong} / {a.size} ({wrong / a.size:.1%})\n" + "\n".join(rows)
@@ -178,8 +197,15 @@ def _greatest(values: Any) -> int:
     return int(np.argmax(values))
 
 
-def make_tensor(*shape: Any, dtype: Any, device: Any = "cpu", low: float | None = None, high: float | None = None,
-                requires_grad: bool = False, **options: Any) -> Tensor:  # fmt: skip
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any = "cpu",
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> Tensor:
     """A tensor of random elements from `low` (-9) up to `high` (9, or 10 for integers)."""
     if options:
         raise TypeError(f"make_tensor(): {', '.join(options)} is not available in autograph's engine yet")

@@ -47,5 +47,7 @@ def _needs_device(*args: Any, **kwargs: Any) -> NoReturn:
     raise AssertionError("Torch not compiled with XPU enabled")
 
 
-synchronize = current_device = set_device = get_device_name = get_device_properties = get_device_capability = _needs_device
+synchronize = current_device = set_device = get_device_name = get_device_properties = get_device_capability = (
+    _needs_device
+)
 current_stream = Stream = Event = get_rng_state = set_rng_state = _needs_device

@@ -55,7 +55,9 @@ class Image(TVTensor):
             from .transforms.functional import pil_to_tensor
 
             return pil_to_tensor(data)
-        tensor = data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data) if hasattr(data, "shape") else data)
+        tensor = (
+            data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data) if hasattr(data, "shape") else data)
+        )
         if tensor.ndim < 2:
             raise ValueError(f"Tensor must be 2D or higher, got {tensor.ndim}D tensor.")
         return tensor.unsqueeze(0) if tensor.ndim == 2 else tensor

@@ -13,9 +13,15 @@ __all__ = ["make_grid", "save_image"]
 
 
 @torch.no_grad()
-def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = False,
-              value_range: tuple[float, float] | None = None, scale_each: bool = False,
-              pad_value: float = 0.0) -> Tensor:  # fmt: skip
+def make_grid(
+    tensor: Any,
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
+) -> Tensor:
     """Pictures [B, C, H, W], or a list of equal ones, beside each other: `nrow` in a row, `padding` pixels between them.
 
     `normalize` brings the numbers (of `value_range`, or their own range; with `scale_each`, of each picture) to 0 to 1.

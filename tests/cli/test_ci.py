@@ -34,9 +34,13 @@ def run(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[
     path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {key: value for key, value in os.environ.items() if key != "CI" and not key.startswith("GIT_")}
     return subprocess.run(
-        command, cwd=folder, capture_output=True, encoding="utf-8", check=False,
+        command,
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
         env={**environment, "PATH": path, "NO_COLOR": "1", **env},
-    )  # fmt: skip
+    )
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -55,7 +59,7 @@ def test_the_commands_of_the_workflow_pass_and_fail_as_they_should(project: Path
     failed = run(project, *commands[0], CI="true")
     assert failed.returncode == 1
     assert "::error file=expr.py,line=3,title=autograph snapshot::`tanh` became `sigmoid` (expr.py:3)" in failed.stdout
-    assert "failures=\"1\"" in (project / "graphs.xml").read_text()
+    assert 'failures="1"' in (project / "graphs.xml").read_text()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")

@@ -16,7 +16,9 @@ from autograph_cli.record import store
 from tests.conftest import Run
 
 Cli = Callable[..., Result]
-SCRIPT = "import torch\nfrom helper import f\nw = torch.ones(3, requires_grad=True)\nloss = f(w).sum()\nloss.backward()\n"
+SCRIPT = (
+    "import torch\nfrom helper import f\nw = torch.ones(3, requires_grad=True)\nloss = f(w).sum()\nloss.backward()\n"
+)
 
 
 @pytest.fixture

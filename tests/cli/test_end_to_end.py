@@ -20,11 +20,7 @@ PRINTED = {
     "recurrence.py": "loss 0.8531\n",
     "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
     "pinn.py": (
-        "step 0: loss 0.982\n"
-        "step 60: loss 0.148\n"
-        "step 120: loss 0.063\n"
-        "step 180: loss 0.012\n"
-        "largest error 0.03\n"
+        "step 0: loss 0.982\nstep 60: loss 0.148\nstep 120: loss 0.063\nstep 180: loss 0.012\nlargest error 0.03\n"
     ),
     "wgan_gp.py": (
         "step 0: critic 8.511, generator -0.070\n"
@@ -33,30 +29,16 @@ PRINTED = {
         "step 15: critic 7.913, generator -0.095\n"
     ),
     "maml.py": (
-        "step 0: loss after adapting 1.811\n"
-        "step 20: loss after adapting 0.407\n"
-        "step 40: loss after adapting 0.771\n"
+        "step 0: loss after adapting 1.811\nstep 20: loss after adapting 0.407\nstep 40: loss after adapting 0.771\n"
     ),
-    "neural_ode.py": (
-        "step 0: loss 1.975\n"
-        "step 20: loss 0.120\n"
-        "step 40: loss 0.050\n"
-        "at the end: loss 0.029\n"
-    ),
+    "neural_ode.py": ("step 0: loss 1.975\nstep 20: loss 0.120\nstep 40: loss 0.050\nat the end: loss 0.029\n"),
 }
 """What PyTorch makes the samples print."""
 
 SHORT = {
     "digits.py --epochs 1 --pictures 256": "epoch 0: loss 2.27\n22 % of 51 held-out digits read\n",
-    "vae.py --steps 2": (
-        "step 0: rebuilt 25.31, divergence 0.07\n"
-        "step 1: rebuilt 24.74, divergence 0.05\n"
-    ),
-    "char_rnn.py --steps 25": (
-        "step 0: loss 3.12\n"
-        "step 24: loss 0.85\n"
-        "one for a gil, for a gil, for a gil, for a \n"
-    ),
+    "vae.py --steps 2": ("step 0: rebuilt 25.31, divergence 0.07\nstep 1: rebuilt 24.74, divergence 0.05\n"),
+    "char_rnn.py --steps 25": ("step 0: loss 3.12\nstep 24: loss 0.85\none for a gil, for a gil, for a gil, for a \n"),
     "adder_gpt.py --steps 2": "step 0: loss 2.46\nstep 1: loss 2.18\n0 % of 500 sums right\n",
     "llama_70b.py --layers 1": "3.0 billion parameters, 12 GB in float32; the loss is on meta\n",
     "actor_critic.py --rounds 2": "round 0: loss 39.13, falls 3\nround 1: loss 28.33, falls 12\n",
@@ -79,7 +61,9 @@ def needs(name: str) -> None:
 
 
 @pytest.mark.parametrize("command", [*PRINTED, *SHORT])
-def test_a_sample_prints_what_it_prints_under_pytorch_and_is_drawn(autograph: Run, tmp_path: Path, command: str) -> None:
+def test_a_sample_prints_what_it_prints_under_pytorch_and_is_drawn(
+    autograph: Run, tmp_path: Path, command: str
+) -> None:
     name, *arguments = command.split()
     needs(name)
     views = "forward", "backward", "double-backward"

@@ -30,7 +30,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_is_shown_of_a_script_is_recorded_by_itself(autograph: Run, folder: Path) -> None:
     shown = autograph("show", "cube.py", "--forward", "--show", "values,formula,line").stdout
-    assert "  y: float32[2] = pow(x)\n      # [1, 8]\n      # cube.py:3  y = x ** 3\n      # self: zeros_like(grad) if" in shown
+    assert (
+        "  y: float32[2] = pow(x)\n      # [1, 8]\n      # cube.py:3  y = x ** 3\n      # self: zeros_like(grad) if"
+        in shown
+    )
 
 
 def test_what_a_run_recorded_is_shown_later(autograph: Run, folder: Path) -> None:
@@ -47,7 +50,10 @@ def test_what_a_run_recorded_is_shown_later(autograph: Run, folder: Path) -> Non
 def test_the_report_tells_memory_and_growth(autograph: Run, folder: Path) -> None:
     told = autograph("run", "cube.py").stderr
     assert "  held     parameters 8 B, gradients 8 B, optimizer state 0 B, saved activations 0 B\n" in told
-    assert "  growth   order  nodes  made  kept\n               0      2  12 B   8 B\n               1      3  24 B  " in told
+    assert (
+        "  growth   order  nodes  made  kept\n               0      2  12 B   8 B\n               1      3  24 B  "
+        in told
+    )
 
 
 def test_a_trace_without_them_says_how_to_get_them(cli: Cli, trace: Trace, tmp_path: Path) -> None:
@@ -61,24 +67,38 @@ def test_a_trace_without_them_says_how_to_get_them(cli: Cli, trace: Trace, tmp_p
         )
 
 
-@pytest.mark.parametrize("args, message", [
-    (("render", "--show", "vals"), "There is no 'vals' to show; known ones: shapes, names,"),
-    (("show", "--show", "values,all"), "There is no 'all' to show"),
-    (("run", "--record", "grads", "a.py"), "'grads' is none of: values, time, formula, inside."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("render", "--show", "vals"), "There is no 'vals' to show; known ones: shapes, names,"),
+        (("show", "--show", "values,all"), "There is no 'all' to show"),
+        (("run", "--record", "grads", "a.py"), "'grads' is none of: values, time, formula, inside."),
+    ],
+)
 def test_an_unknown_word_is_told(cli: Cli, args: tuple[str, ...], message: str) -> None:
     result = cli(*args)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-@pytest.mark.parametrize("args, wanted", [
-    ((), ()), (("--show", "line,bytes"), ()), (("--show", "gradients"), ("values",)),
-    (("--show", "time,formula"), ("time", "formula")), (("--open", "y"), ("inside",)),
-    (("--show", "values", "--open", "y"), ("values", "inside")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "args, wanted",
+    [
+        ((), ()),
+        (("--show", "line,bytes"), ()),
+        (("--show", "gradients"), ("values",)),
+        (("--show", "time,formula"), ("time", "formula")),
+        (("--open", "y"), ("inside",)),
+        (("--show", "values", "--open", "y"), ("values", "inside")),
+    ],
+)
 def test_only_what_is_shown_is_recorded(
-    cli: Cli, trace: Trace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, args: tuple[str, ...], wanted: tuple[str, ...]
+    cli: Cli,
+    trace: Trace,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    args: tuple[str, ...],
+    wanted: tuple[str, ...],
 ) -> None:
     asked: list[Any] = []
 

@@ -37,11 +37,13 @@ def kept(trace: Trace, tmp_path: Path) -> Trace:
         (["-o", "graph.gv"], {"graph.gv": "forward as dot"}),
         (["-o", "graph.out", "-f", "json"], {"graph.out": "forward as json"}),
         (["--backward", "--forward"], {"expr.forward.svg": "forward as svg", "expr.backward.svg": "backward as svg"}),
-        (["--backward", "--forward", "-o", "a.b.txt"],
-         {"a.b.forward.txt": "forward as text", "a.b.backward.txt": "backward as text"}),
+        (
+            ["--backward", "--forward", "-o", "a.b.txt"],
+            {"a.b.forward.txt": "forward as text", "a.b.backward.txt": "backward as text"},
+        ),
         (["-o", "pictures"], {"pictures/expr.forward.svg": "forward as svg"}),
     ],
-)  # fmt: skip
+)
 def test_pictures_go_where_they_are_named(
     cli: Cli, kept: Trace, drawn: Drawn, tmp_path: Path, line: list[str], files: dict[str, str]
 ) -> None:
@@ -61,10 +63,23 @@ def test_stdout_gets_the_picture_alone(cli: Cli, kept: Trace, drawn: Drawn) -> N
 def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
     assert drawn == [
-        {"step": 0, "view": "double-backward", "format": "svg", "roots": ("y",), "order": 3, "engine": "dot",
-         "part": Slice(), "max_nodes": 200, "roll": None, "tags": True, "depth": None, "title": "expr.py",
-         "shown": ("shapes", "names"), "inside": None}
-    ]  # fmt: skip
+        {
+            "step": 0,
+            "view": "double-backward",
+            "format": "svg",
+            "roots": ("y",),
+            "order": 3,
+            "engine": "dot",
+            "part": Slice(),
+            "max_nodes": 200,
+            "roll": None,
+            "tags": True,
+            "depth": None,
+            "title": "expr.py",
+            "shown": ("shapes", "names"),
+            "inside": None,
+        }
+    ]
 
 
 def test_a_part_can_be_chosen(cli: Cli, kept: Trace, drawn: Drawn) -> None:

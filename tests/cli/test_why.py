@@ -56,8 +56,9 @@ def test_of_many_paths_the_extremes_are_printed_with_the_total(ask: Ask, cli: Cl
     lines = cli("why", "loss", "x", "--limit", "2").stdout.splitlines()
     assert lines[0] == f"loss -> x: about 10^{len(str(2**60)) - 1} paths, 2 of them shown."
     assert [line for line in lines if line[:1].isdigit()] == [
-        "1. 61 steps, of the shortest", "2. 121 steps, of the longest",
-    ]  # fmt: skip
+        "1. 61 steps, of the shortest",
+        "2. 121 steps, of the longest",
+    ]
     assert "   ... 22 nodes more" in lines
     assert "   ... 82 nodes more" in lines
 
@@ -70,13 +71,16 @@ CUTS = [
     ("d = (x * 2).long()", "x", "expr.py:4 `d = (x * 2).long()`: an integer dtype, .long(), of x"),
     ("d = x.to(torch.int64)", "x", "expr.py:4 `d = x.to(torch.int64)`: an integer dtype, .to(torch.int64), of x"),
     ("d = x.data + 1", "x", "expr.py:4 `d = x.data + 1`: .data, of x"),
-    ("s = x.sum()\nd = torch.tensor([s.item()])", "x", "expr.py:5 `d = torch.tensor([s.item()])`: "
-     "a new tensor built from numbers, torch.tensor(), .item(), of s"),
+    (
+        "s = x.sum()\nd = torch.tensor([s.item()])",
+        "x",
+        "expr.py:5 `d = torch.tensor([s.item()])`: a new tensor built from numbers, torch.tensor(), .item(), of s",
+    ),
     ("n = x.sum().item()\nd = torch.full((3,), n)", "x", "expr.py:4 `n = x.sum().item()`: .item(), of x"),
     ("e = x.detach()\nd = e * 2\nd = d + 1", "x", "expr.py:4 `e = x.detach()`: .detach(), of x"),
     ("h = x * 2\nh = h.detach()\nd = h", "x", "expr.py:5 `h = h.detach()`: .detach(), of h"),
     ("for v in [x]:\n    d = v.data", "x", "expr.py:5 `d = v.data`: .data, of v"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("script", "leaf", "words"), CUTS)
@@ -100,14 +104,22 @@ def test_a_cut_on_the_line_of_the_loss_is_named(ask: Ask) -> None:
 
 def test_a_variable_that_nothing_reads_is_never_used(ask: Ask) -> None:
     words = told(ask("loss = w.sum()\nloss.backward()\n", "loss", "x"))
-    assert "No recorded operation of this step takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`." in words
+    assert (
+        "No recorded operation of this step takes x; x is made at expr.py:2 `x = torch.ones(3, requires_grad=True)`."
+        in words
+    )
     assert "It is never used: no other statement of expr.py names it." in words
 
 
 def test_a_module_that_runs_without_recording_is_named(ask: Ask) -> None:
-    script = "net = torch.nn.Linear(3, 1)\nwith torch.no_grad():\n    d = net(x)\nloss = (d * w).sum()\nloss.backward()\n"
+    script = (
+        "net = torch.nn.Linear(3, 1)\nwith torch.no_grad():\n    d = net(x)\nloss = (d * w).sum()\nloss.backward()\n"
+    )
     words = told(ask(script, "loss", "net.weight"))
-    assert "Cut at expr.py:6 `d = net(x)`: torch.no_grad(), of net; d, which has no history, enters mul at expr.py:7." in words
+    assert (
+        "Cut at expr.py:6 `d = net(x)`: torch.no_grad(), of net; d, which has no history, enters mul at expr.py:7."
+        in words
+    )
 
 
 @needs_columns

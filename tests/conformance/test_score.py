@@ -55,5 +55,7 @@ def test_the_page_says_what_is_missing_and_why():
 
 def test_what_needs_more_words_has_a_note_below_its_table(monkeypatch):
     monkeypatch.setitem(score.NOTES, "sin", "It is a wave.")
-    assert score.page(result(L1=entry(1, 1), L2=entry(7, 8, "values differ"))).endswith("values differ |\n\nIt is a wave.\n")
+    assert score.page(result(L1=entry(1, 1), L2=entry(7, 8, "values differ"))).endswith(
+        "values differ |\n\nIt is a wave.\n"
+    )
     assert "wave" not in score.page(result(L1=entry(1, 1), L2=entry(8, 8)))

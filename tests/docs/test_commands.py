@@ -19,10 +19,12 @@ from tests.docs.pages import PAGES, blocks, name_of
 SHOWN = [page for page in PAGES if any(language == "console" for language, _ in blocks(page))]
 SETTINGS = [page for page in PAGES if any(language == "toml" for language, _ in blocks(page))]
 IN_PROSE = sorted(
-    {(name_of(page), command)
-     for page in PAGES
-     for command in re.findall(r"`autograph ((?:render|show) (?:samples|tests)/[^`]+)`", page.read_text("utf-8"))}
-)  # fmt: skip
+    {
+        (name_of(page), command)
+        for page in PAGES
+        for command in re.findall(r"`autograph ((?:render|show) (?:samples|tests)/[^`]+)`", page.read_text("utf-8"))
+    }
+)
 ELSEWHERE = {"--graph-update", "--graph-engine", "--epochs", "--help"}
 """Options of pytest, of scripts, and of every command."""
 EDITS = {"autograph snapshot --check first.py": ("torch.tanh(w * x + b)", "torch.tanh(w * x + b).exp()")}
@@ -77,7 +79,7 @@ def test_commands_of_a_page_print_what_it_shows(page: Path, checkout: Path) -> N
                     assert old in script.read_text("utf-8")
                     script.write_text(script.read_text("utf-8").replace(old, new), "utf-8")
                 code, got = run(command)
-                assert (any(alike(wanted, output) for output in got) if wanted else code == 0), f"{command}\n{got[-1]}"
+                assert any(alike(wanted, output) for output in got) if wanted else code == 0, f"{command}\n{got[-1]}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -94,9 +96,13 @@ def test_options_that_a_page_names_are_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", SETTINGS, ids=name_of)
 @pytest.mark.parametrize("command", ["snapshot", "render", "show"])
-def test_settings_that_a_page_shows_are_taken(page: Path, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_a_page_shows_are_taken(
+    page: Path, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text("".join(text for language, text in blocks(page) if language == "toml"), "utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        "".join(text for language, text in blocks(page) if language == "toml"), "utf-8"
+    )
     settings.load()
     code, got = run(f"autograph {command} --help")
     assert code == 0, got[-1]

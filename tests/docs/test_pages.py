@@ -18,11 +18,23 @@ from tests.docs.pages import EVERY, PAGES, blocks, name_of
 
 FORMAT = ROOT / "docs" / "trace-format.md"
 TABLES = {
-    "Trace": records.Trace, "Step": records.Step, "Node": records.Node, "Measured": records.Measured,
-    "Pass": records.Pass, "Call": records.ModuleCall,
-}  # fmt: skip
+    "Trace": records.Trace,
+    "Step": records.Step,
+    "Node": records.Node,
+    "Measured": records.Measured,
+    "Pass": records.Pass,
+    "Call": records.ModuleCall,
+}
 """The records whose fields stand in a table each; those of the others stand in sentences."""
-IN_SENTENCES = (records.Source, records.Output, records.Saved, records.Values, records.Root, records.Memory, records.Graph)
+IN_SENTENCES = (
+    records.Source,
+    records.Output,
+    records.Saved,
+    records.Values,
+    records.Root,
+    records.Memory,
+    records.Graph,
+)
 IN_PART = {"sparse_coo_tensor", "autocast", "distributed", "hub", "onnx.export"}
 """Names that are there, for they say themselves what they cannot do."""
 READERS = {"expr.py", "first.py", "old.py", "model.py"}

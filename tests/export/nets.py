@@ -26,7 +26,18 @@ class Net:
         path = "" if call is None else self.calls[call].path
         order = {} if of is None else {"order": 1, "parent": of, "pass_id": 0}
         return self.add(
-            Node(0, "operation", f"{name.title()}Backward0", name, (Output(FLOATS),), edges, edges, module=path, call=call, **order)
+            Node(
+                0,
+                "operation",
+                f"{name.title()}Backward0",
+                name,
+                (Output(FLOATS),),
+                edges,
+                edges,
+                module=path,
+                call=call,
+                **order,
+            )
         )  # type: ignore[arg-type]
 
     def add(self, node: Node) -> int:

@@ -10,14 +10,27 @@ import pytest
 from autograph_cli.export import ExportError, mermaid, render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace, backward, forward
 
-ODD = ('a"b', "line\nbreak", "<script>alert(1)</script>", "权重", "back\\slash\\n", "&amp;", "#35;", "`x`", "1. a", "a|b")
+ODD = (
+    'a"b',
+    "line\nbreak",
+    "<script>alert(1)</script>",
+    "权重",
+    "back\\slash\\n",
+    "&amp;",
+    "#35;",
+    "`x`",
+    "1. a",
+    "a|b",
+)
 XML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 def one_leaf(name: str) -> Graph:
     kind = TensorType("float32", (3,))
     leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(kind, (name,)),))
-    return Graph((leaf, Node(1, "operation", "SinBackward0", "sin", (Output(kind),), (Edge(0),), (Edge(0),))), (Root("y", 1),))
+    return Graph(
+        (leaf, Node(1, "operation", "SinBackward0", "sin", (Output(kind),), (Edge(0),), (Edge(0),))), (Root("y", 1),)
+    )
 
 
 # ---------------------------------------------------------------- mermaid

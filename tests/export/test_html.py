@@ -20,7 +20,15 @@ from autograph_cli.record.runner import Target, record
 from tests.export.nets import Net, layers
 
 ROOT = Path(__file__).parents[2]
-ODD = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", '"&quot;\'', "权重", "\u2028", "${x}", "{title}")
+ODD = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"&quot;'",
+    "权重",
+    "\u2028",
+    "${x}",
+    "{title}",
+)
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -57,7 +65,10 @@ def test_the_same_graph_gives_the_same_bytes() -> None:
 def test_what_is_more_than_asked_for_is_closed_at_first_and_there_to_open() -> None:
     data = data_of(render(layers(20), "forward", "html", max_nodes=30).decode())
     assert sum(key.startswith("n") for key in data["boxes"]) == 62
-    assert sorted(data["frames"][key]["title"].split(": ")[1] for key in data["closed"]) == ["Block"] * 20 + ["Linear"] * 20
+    assert (
+        sorted(data["frames"][key]["title"].split(": ")[1] for key in data["closed"])
+        == ["Block"] * 20 + ["Linear"] * 20
+    )
     assert not data_of(render(layers(20), "forward", "html", max_nodes=None).decode())["closed"]
     folded = data_of(render(layers(20), "forward", "html", max_nodes=10).decode())
     assert len(folded["boxes"]) <= 10, "where closing is not enough, it is folded as other pictures are"
@@ -125,10 +136,17 @@ def test_a_forward_graph_runs_forward_and_then_backward(capsys: pytest.CaptureFi
     _, trace = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))
     data = data_of(render(trace.steps[-1], "forward", "html").decode())
     assert [(data["phases"][phase], title) for phase, title, _, _ in data["steps"]] == [
-        ("forward", "mm"), ("forward", "squeeze_"), ("forward", "add"), ("forward", "binary_cross_entropy_with_logits"),
-        ("backward", "binary_cross_entropy_with_logits"), ("backward", "add"), ("backward", "b"),
-        ("backward", "squeeze_"), ("backward", "mm"), ("backward", "w"),
-    ]  # fmt: skip
+        ("forward", "mm"),
+        ("forward", "squeeze_"),
+        ("forward", "add"),
+        ("forward", "binary_cross_entropy_with_logits"),
+        ("backward", "binary_cross_entropy_with_logits"),
+        ("backward", "add"),
+        ("backward", "b"),
+        ("backward", "squeeze_"),
+        ("backward", "mm"),
+        ("backward", "w"),
+    ]
     still = [data["arrows"][number] for number in data["still"]]
     titles = {tuple(data["boxes"][end]["title"] for end in ends) for ends in still}
     assert titles == {("x", "mm"), ("target", "binary_cross_entropy_with_logits")}
@@ -138,10 +156,15 @@ def test_derivatives_are_made_while_their_pass_runs(capsys: pytest.CaptureFixtur
     step = record(Target.of(str(ROOT / "tests/programs/14_cube_function.py")))[1].steps[-1]
     data = data_of(render(step, "double-backward", "html").decode())
     assert [f"{data['phases'][phase]}: {title}" for phase, title, _, _ in data["steps"]] == [
-        "forward: CubeBackward", "forward: SumBackward0",
-        "grad 1: SumBackward0", "grad 1: CubeBackward", "grad 1 makes: CubeBackwardBackward", "grad 1: x",
-        "grad 2: CubeBackwardBackward", "grad 2: x",
-    ]  # fmt: skip
+        "forward: CubeBackward",
+        "forward: SumBackward0",
+        "grad 1: SumBackward0",
+        "grad 1: CubeBackward",
+        "grad 1 makes: CubeBackwardBackward",
+        "grad 1: x",
+        "grad 2: CubeBackwardBackward",
+        "grad 2: x",
+    ]
 
 
 # ---------------------------------------------------------------- in a browser
@@ -206,12 +229,17 @@ def test_the_slider_shows_what_has_run(page: Any) -> None:
 def test_wheel_drag_and_keys_move_the_picture(page: Any) -> None:
     def eye() -> list[float]:
         """How far the picture is moved, and how large it is."""
-        return [float(number) for number in re.findall(r"-?[\d.]+", page.evaluate("document.querySelector('svg').style.transform"))]
+        return [
+            float(number)
+            for number in re.findall(r"-?[\d.]+", page.evaluate("document.querySelector('svg').style.transform"))
+        ]
 
     whole = eye()
     page.mouse.move(400, 400)
     page.mouse.wheel(0, -400)
-    page.wait_for_function(f"document.querySelector('svg').getBoundingClientRect().width > 1.5 * {whole[2]} * document.querySelector('svg').viewBox.baseVal.width")
+    page.wait_for_function(
+        f"document.querySelector('svg').getBoundingClientRect().width > 1.5 * {whole[2]} * document.querySelector('svg').viewBox.baseVal.width"
+    )
     closer = eye()
     page.mouse.down()
     page.mouse.move(300, 350)
@@ -239,14 +267,18 @@ def test_modules_close_and_open(browser: Any, tmp_path: Path) -> None:
         return opened.locator(".box:visible").count()
 
     whole, height = seen(), opened.locator("svg").bounding_box()["height"]
-    block = next(key for key, frame in data_of(opened.content())["frames"].items() if frame["title"].startswith("blocks.1"))
+    block = next(
+        key for key, frame in data_of(opened.content())["frames"].items() if frame["title"].startswith("blocks.1")
+    )
     opened.click(f"#{block} .sign")
     assert seen() == whole - 2
     assert opened.locator("svg").bounding_box()["height"] < height
     assert "3 parameters" in opened.text_content(f"#shut_{block}")
     inside, arrows = opened.locator(f"#shut_{block}").bounding_box(), opened.locator(".arrow:visible polygon")
     heads = [arrows.nth(number).bounding_box() for number in range(arrows.count())]
-    assert any(abs(head["y"] + head["height"] - inside["y"]) < 3 for head in heads), "an arrow ends at the closed module"
+    assert any(abs(head["y"] + head["height"] - inside["y"]) < 3 for head in heads), (
+        "an arrow ends at the closed module"
+    )
     opened.click(f"#shut_{block}")
     assert opened.locator(".chosen").count() == 1 and "above" in opened.text_content("#hangs")
     opened.click("#toggle")
@@ -279,7 +311,9 @@ def test_a_module_closed_is_lit_by_the_slider(browser: Any, tmp_path: Path) -> N
     assert said == []
 
 
-def test_gradients_flow_back_along_the_arrows_of_the_data(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gradients_flow_back_along_the_arrows_of_the_data(
+    browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
     (tmp_path / "flow.html").write_bytes(render(step, "forward", "html"))
     opened = browser.new_page()
@@ -313,7 +347,12 @@ def test_a_phone_shows_text_that_can_be_read(browser: Any, traces: dict[str, Tra
     opened.goto((tmp_path / "small.html").as_uri())
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390
     assert opened.locator("#picture").bounding_box()["height"] > 400
-    assert opened.evaluate("document.querySelector('svg').getBoundingClientRect().width / document.querySelector('svg').viewBox.baseVal.width") > 0.49
+    assert (
+        opened.evaluate(
+            "document.querySelector('svg').getBoundingClientRect().width / document.querySelector('svg').viewBox.baseVal.width"
+        )
+        > 0.49
+    )
 
 
 def test_a_hostile_name_stays_text_in_a_browser(browser: Any, tmp_path: Path) -> None:

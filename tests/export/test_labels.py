@@ -59,7 +59,7 @@ LINES = (("one",), ("one", "▁▂▃"), ("[[1, 2],", " [3, 4]]"), CODE, tuple(f
 @pytest.mark.parametrize("subtitle", ["", "subtitle"])
 def test_lines_stand_within_their_box_and_below_each_other(style: Style, lines: tuple[str, ...], subtitle: str) -> None:
     box = Box("n0", style, "title", subtitle, lines)
-    (spot,) = place(Scene("", (box, ), ())).places
+    (spot,) = place(Scene("", (box,), ())).places
     found = list(written(box, spot))
     assert [words for words, _, _ in found] == ["title", *(line.lstrip() for line in box.below if not is_bars(line))]
     heights = [y for _, (_, y), _ in found]
@@ -132,14 +132,18 @@ def test_shapes_and_names_can_be_left_out(traces: dict[str, Trace]) -> None:
     bare = texts(render(graph, shown=()))
     assert "[5, 3]" in texts(render(graph)) and "[5, 3]" not in bare
     assert not any("shape" in words for words in bare)
-    named = replace(keeping(), nodes=(*keeping().nodes[:2], replace(keeping().nodes[2], outputs=(Output(TYPE, ("n",)),))))
+    named = replace(
+        keeping(), nodes=(*keeping().nodes[:2], replace(keeping().nodes[2], outputs=(Output(TYPE, ("n",)),)))
+    )
     assert "n" in texts(render(named)) and "n" not in texts(render(named, shown=()))
 
 
 def test_code_keeps_its_indentation(traces: dict[str, Trace]) -> None:
     graph = measured(traces["logits_loss"].steps[0].graph)
     root = ElementTree.fromstring(render(graph, shown=("formula",)))
-    starts = {"".join(t.itertext()): float(t.attrib["x"]) for t in root.iter(f"{SVG}text") if t.get("text-anchor") == "start"}
+    starts = {
+        "".join(t.itertext()): float(t.attrib["x"]) for t in root.iter(f"{SVG}text") if t.get("text-anchor") == "start"
+    }
     assert starts["def backward(ctx, grad):"] < starts["if a < b & c:"] < starts["return grad"]
 
 
@@ -152,12 +156,24 @@ def test_what_was_not_recorded_is_no_picture(traces: dict[str, Trace]) -> None:
 
 
 def keeping() -> Graph:
-    kept = (Saved("_saved_self", TYPE, bytes=12, storage=0, given=True), Saved("_saved_other", TYPE, bytes=12, storage=1))
+    kept = (
+        Saved("_saved_self", TYPE, bytes=12, storage=0, given=True),
+        Saved("_saved_other", TYPE, bytes=12, storage=1),
+    )
     return Graph(
         (
             Node(0, "leaf", "AccumulateGrad", "", (Output(TYPE, ("w",), 0),)),
             Node(1, "operation", "ExpBackward0", "exp", (Output(TYPE, (), 1),), (Edge(0),), (Edge(0),), saved=kept[1:]),
-            Node(2, "operation", "MulBackward0", "mul", (Output(TYPE),), (Edge(0), Edge(1)), (Edge(0), Edge(1)), saved=kept),
+            Node(
+                2,
+                "operation",
+                "MulBackward0",
+                "mul",
+                (Output(TYPE),),
+                (Edge(0), Edge(1)),
+                (Edge(0), Edge(1)),
+                saved=kept,
+            ),
         ),
         (Root("y", 2),),
     )
@@ -167,8 +183,9 @@ def test_what_is_kept_has_one_box_and_an_arrow_from_each_that_keeps_it() -> None
     scene = build(forward(keeping()), "", data=True, shown=("saved",))
     boxes = {box.id: (box.title, *box.below) for box in scene.boxes if box.style == "saved"}
     assert boxes == {
-        "s0": ("saved %1", "float32[3], 12 B", "result of exp"), "s1": ("saved w", "float32[3], 12 B", "leaf"),
-    }  # fmt: skip
+        "s0": ("saved %1", "float32[3], 12 B", "result of exp"),
+        "s1": ("saved w", "float32[3], 12 B", "leaf"),
+    }
     arrows = [(arrow.tail, arrow.head, arrow.label) for arrow in scene.arrows if arrow.keeps]
     assert arrows == [("n1", "s0", "other"), ("n2", "s0", "other"), ("n2", "s1", "self")]
     assert "saved: 24 B in 2 tensors, of which retain_graph=True would keep 12 B (results)" in scene.notes
@@ -199,7 +216,15 @@ def test_inside_of_a_node_is_drawn_as_a_graph_of_its_own() -> None:
     inner = Graph(
         (
             Node(0, "input", "Input", "", (Output(TYPE, ("grad",)),)),
-            Node(1, "operation", "mul_Scalar", "mul", (Output(TYPE),), args=(Edge(0),), measured=Measured(formula=("other = 2",))),
+            Node(
+                1,
+                "operation",
+                "mul_Scalar",
+                "mul",
+                (Output(TYPE),),
+                args=(Edge(0),),
+                measured=Measured(formula=("other = 2",)),
+            ),
         ),
         (Root("grad_self", 1),),
     )
@@ -229,8 +254,9 @@ def test_what_the_turns_of_a_loop_keep_alike_is_one_box() -> None:
     arrows = tuple(Arrow("n0", f"s{n}", "self", keeps=True) for n in range(4))
     scene = gathered(Scene("", boxes, arrows))
     assert [(box.id, box.subtitle) for box in scene.boxes[1:]] == [
-        ("s0", "× 3 · float32[3], 12 B"), ("s3", "float32[3], 12 B"),
-    ]  # fmt: skip
+        ("s0", "× 3 · float32[3], 12 B"),
+        ("s3", "float32[3], 12 B"),
+    ]
     assert [arrow.head for arrow in scene.arrows] == ["s0", "s3"]
     assert scene.boxes[1].tooltip.endswith("× 3: %0, %1, %2")
 
@@ -239,6 +265,8 @@ def test_what_a_module_keeps_stands_in_its_frame() -> None:
     graph = keeping()
     calls = (ModuleCall(0, "net", "Net"), ModuleCall(1, "net.fc", "Linear", 0))
     nodes = (graph[0], replace(graph[1], module="net.fc", call=1), replace(graph[2], module="net", call=0))
-    scene = framed(build(replace(graph, nodes=nodes, calls=calls), "", data=False, shown=("saved",)),
-                   replace(graph, nodes=nodes, calls=calls))  # fmt: skip
+    scene = framed(
+        build(replace(graph, nodes=nodes, calls=calls), "", data=False, shown=("saved",)),
+        replace(graph, nodes=nodes, calls=calls),
+    )
     assert {box.id: box.frame for box in scene.boxes if box.style == "saved"} == {"s0": "m0", "s1": "m0"}

@@ -38,8 +38,15 @@ def check_frames(placed: Placed) -> None:
         title = (plate.title[0], plate.title[1] - 9, plate.title[0] + width, plate.title[1] + 3)
         assert plate.left < title[0] and title[2] < plate.right, "a title is cut off"
         for box, spot in zip(scene.boxes, placed.places, strict=True):
-            sides = (spot.x - spot.width / 2, spot.y - spot.height / 2, spot.x + spot.width / 2, spot.y + spot.height / 2)
-            within = plate.left < sides[0] and plate.top < sides[1] and sides[2] < plate.right and sides[3] < plate.bottom
+            sides = (
+                spot.x - spot.width / 2,
+                spot.y - spot.height / 2,
+                spot.x + spot.width / 2,
+                spot.y + spot.height / 2,
+            )
+            within = (
+                plate.left < sides[0] and plate.top < sides[1] and sides[2] < plate.right and sides[3] < plate.bottom
+            )
             beside = plate.right < sides[0] or sides[2] < plate.left or plate.bottom < sides[1] or sides[3] < plate.top
             assert within if plate.frame.id in homes[box.id] else beside
             assert not overlap(sides, title), "a box lies on a title"
@@ -84,7 +91,9 @@ def check(placed: Placed) -> None:
             for spot in placed.places:
                 assert abs(x - spot.x) >= half + spot.width / 2 - 1 or abs(y - spot.y) >= (EDGE + spot.height) / 2 - 1
     for box, spot in zip(scene.boxes, placed.places, strict=True):
-        assert (spot.width, spot.height) == box_size(box.style, box.title, box.subtitle, 10 if box.small else 12, box.lines)
+        assert (spot.width, spot.height) == box_size(
+            box.style, box.title, box.subtitle, 10 if box.small else 12, box.lines
+        )
         lane = next((lane for lane in placed.lanes if lane.band.number == box.band), None)
         if lane:
             assert lane.top < spot.y - spot.height / 2 and spot.y + spot.height / 2 < lane.bottom
@@ -109,14 +118,20 @@ def scenes(draw: st.DrawFn) -> Scene:
     bands = [draw(st.integers(0, 2)) * several for _ in range(count)]
     pairs = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=24))
     boxes = tuple(
-        Box(f"n{i}", draw(st.sampled_from(("leaf", "input", "operation", "result"))), "name" * draw(st.integers(1, 4)),
-            "under" * draw(st.integers(0, 1)), band=band)
+        Box(
+            f"n{i}",
+            draw(st.sampled_from(("leaf", "input", "operation", "result"))),
+            "name" * draw(st.integers(1, 4)),
+            "under" * draw(st.integers(0, 1)),
+            band=band,
+        )
         for i, band in enumerate(bands)
-    )  # fmt: skip
+    )
     arrows = tuple(
         Arrow(f"n{a}", f"n{b}", "[12, 34]" * draw(st.integers(0, 1)), bands[a] != bands[b])
-        for a, b in pairs if a < b or bands[a] != bands[b]
-    )  # fmt: skip
+        for a, b in pairs
+        if a < b or bands[a] != bands[b]
+    )
     used = sorted(set(bands))
     drawn = tuple(Band(number, f"order {number}") for number in used) if len(used) > 1 else ()
     return Scene("title", boxes, arrows, drawn, (("leaf", "leaf"),), ("a note", "and one more"), draw(st.booleans()))
@@ -136,19 +151,27 @@ def framed_scenes(draw: st.DrawFn) -> Scene:
     count = draw(st.integers(1, 5))
     parents = [draw(st.integers(-1, number - 1)) for number in range(count)]
     wanted = [draw(st.integers(-1, count - 1)) for _ in scene.boxes]
-    used = sorted({(number, box.band) for box, home in zip(scene.boxes, wanted, strict=True) for number in up(home, parents)})
+    used = sorted(
+        {(number, box.band) for box, home in zip(scene.boxes, wanted, strict=True) for number in up(home, parents)}
+    )
     frames = tuple(
-        Frame(f"m{number}_{band}", "conv: Conv2d" * draw(st.integers(1, 2)),
-              f"m{parents[number]}_{band}" if parents[number] >= 0 else "", band)
+        Frame(
+            f"m{number}_{band}",
+            "conv: Conv2d" * draw(st.integers(1, 2)),
+            f"m{parents[number]}_{band}" if parents[number] >= 0 else "",
+            band,
+        )
         for number, band in used
-    )  # fmt: skip
+    )
     boxes = tuple(
         replace(box, frame=f"m{home}_{box.band}" if home >= 0 else "")
         for box, home in zip(scene.boxes, wanted, strict=True)
     )
     backs = draw(st.lists(st.integers(0, max(0, len(scene.arrows) - 1)), max_size=2)) if not scene.bands else []
     turned = tuple(
-        replace(arrow, tail=arrow.head, head=arrow.tail, back=True) for number, arrow in enumerate(scene.arrows) if number in backs
+        replace(arrow, tail=arrow.head, head=arrow.tail, back=True)
+        for number, arrow in enumerate(scene.arrows)
+        if number in backs
     )
     return split(replace(scene, boxes=boxes, frames=frames, arrows=(*scene.arrows, *turned)))
 
@@ -175,7 +198,9 @@ def test_two_separate_graphs_stand_side_by_side() -> None:
     boxes = tuple(Box(f"n{i}", "operation", "mul") for i in range(6))
     arrows = (Arrow("n0", "n1"), Arrow("n1", "n2"), Arrow("n3", "n4"), Arrow("n4", "n5"))
     placed = place(Scene("", boxes, arrows))
-    assert {round(spot.x - placed.places[0].x, 3) for spot in placed.places[3:]} == {round(placed.places[0].width + 20, 3)}
+    assert {round(spot.x - placed.places[0].x, 3) for spot in placed.places[3:]} == {
+        round(placed.places[0].width + 20, 3)
+    }
 
 
 def test_what_has_two_inputs_stands_in_the_middle_of_them() -> None:
@@ -242,7 +267,9 @@ def test_labels_of_arrows_that_run_together_lie_on_no_other_arrow() -> None:
         assert line.label
         x, y = line.label
         for other, another in enumerate(placed.lines):
-            met = [point for point in another.points(64) if abs(point[0] - x) < half and abs(point[1] - y) < EDGE / 2 - 1]
+            met = [
+                point for point in another.points(64) if abs(point[0] - x) < half and abs(point[1] - y) < EDGE / 2 - 1
+            ]
             assert own == other or not met
 
 
@@ -251,7 +278,10 @@ def test_the_title_of_a_narrow_band_lies_on_no_arrow() -> None:
     bands = (Band(0, "order 0 · forward"), Band(2, "order 1 · backward"))
     placed = place(Scene("", boxes, (Arrow("n0", "n1", dashed=True),), bands))
     lane = next(lane for lane in placed.lanes if not lane.band.number)
-    assert placed.lines[0].start[0] < lane.title[0] or placed.lines[0].start[0] > lane.title[0] + text_width(lane.band.title) * 11
+    assert (
+        placed.lines[0].start[0] < lane.title[0]
+        or placed.lines[0].start[0] > lane.title[0] + text_width(lane.band.title) * 11
+    )
     assert lane.title[0] + text_width(lane.band.title) * 11 < lane.right
 
 

@@ -54,8 +54,13 @@ def test_modules_are_nested_frames_with_path_and_class() -> None:
 def test_parameters_stand_in_their_module_under_a_short_name_and_the_users_own_stands_outside() -> None:
     scene = scene_of(layers(1))
     assert homes(scene) == {
-        "x": "", "weight": "fc: Linear", "mul": "fc: Linear", "add": "blocks.0: Block", "sum": "", "y0": "",
-    }  # fmt: skip
+        "x": "",
+        "weight": "fc: Linear",
+        "mul": "fc: Linear",
+        "add": "blocks.0: Block",
+        "sum": "",
+        "y0": "",
+    }
     assert "model.blocks.0.fc.weight" in named(scene, "weight").tooltip
 
 
@@ -96,7 +101,10 @@ def test_a_derivative_stands_in_the_module_in_its_own_band() -> None:
     y = net.op("tanh", x, call=call)
     net.op("tanh_backward", x, call=call, of=y)
     scene = scene_of(net.graph(y), data=False)
-    assert [(frame.id, frame.title, frame.band) for frame in scene.frames] == [("m0", "act: Tanh", 0), ("m0_2", "act: Tanh", 2)]
+    assert [(frame.id, frame.title, frame.band) for frame in scene.frames] == [
+        ("m0", "act: Tanh", 0),
+        ("m0_2", "act: Tanh", 2),
+    ]
     assert {(box.band, box.frame) for box in scene.boxes if box.style == "derivative"} == {(2, "m0_2")}
 
 

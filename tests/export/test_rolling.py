@@ -72,60 +72,86 @@ def test_what_every_turn_is_fed_with_is_drawn_once(step: Step) -> None:
 def test_the_gradient_graph_rolls_as_the_forward_graph_does(step: Step) -> None:
     scene = rolled(step, data=False)
     assert sorted(title for title in drawn(scene) if "×" in title) == [
-        "AddBackward0 × 9", "MmBackward0 × 9", "MmBackward0 × 9", "TanhBackward0 × 9",
-    ]  # fmt: skip
+        "AddBackward0 × 9",
+        "MmBackward0 × 9",
+        "MmBackward0 × 9",
+        "TanhBackward0 × 9",
+    ]
     assert arrows(scene, back=True) == {("MmBackward0 × 9", "TanhBackward0 × 9")}
 
 
 def test_an_input_that_two_operations_of_a_turn_use_is_drawn_once(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 w, h = torch.ones(2, requires_grad=True), torch.ones(2)
 for i in range(6):
     x = torch.ones(2)
     h = torch.tanh(h * w * x) + x
 h.sum().backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     assert [box.title for box in scene.boxes if box.style == "input"] == ["%1", "x"]  # %1 is what h is at first
     assert drawn(scene) == ["mul × 6", "mul × 6", "tanh × 6", "add × 6", "sum"]
 
 
 def test_sizes_that_change_are_a_range(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 w = torch.ones(1, 4, requires_grad=True)
 out = torch.ones(1, 4) * w
 for i in range(5):
     out = torch.cat([out * 2, w])
 out.sum().backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     found = labels(scene)
     assert (found["mul", "cat", False], found["cat", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
     assert scene.notes[-1] == "a…b: changes from turn to turn"
 
 
 def test_turns_may_take_the_parts_of_one_tensor(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 seq = torch.ones(7, 3, requires_grad=True)
 h = torch.ones(3)
 for x in seq:
     h = torch.tanh(h * x)
 h.sum().backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     assert labels(scene)["unbind", "mul", False] == "#0…6 [3]"
 
 
 def test_a_result_that_all_turns_take_is_their_only_way_to_it(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 a = torch.ones(3, requires_grad=True)
 x, h = a * 2, torch.ones(3) * a
 for i in range(6):
     h = torch.sin(h) * x
 (h.sum() + x.sum()).backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     assert {tail for tail, head in arrows(scene, back=False) if head.startswith("mul × 6")} == {"x", "sin × 6"}
 
 
 def test_a_result_within_a_loop_stands_beside_the_way_of_all_turns(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 h, first = torch.ones(3, requires_grad=True), None
 for i in range(6):
     y = torch.sin(h)
@@ -133,12 +159,16 @@ for i in range(6):
     h = torch.exp(y)
 del y
 (h.sum() + first.sum()).backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     assert {tail for tail, head in arrows(scene, back=False) if head.startswith("exp")} == {"sin × 6 · y"}
 
 
 def test_a_note_on_loops_goes_where_modules_are_closed_over_them(tmp_path: Path) -> None:
-    step = run(tmp_path, """
+    step = run(
+        tmp_path,
+        """
 class Net(torch.nn.Module):
     def forward(self, h):
         for _ in range(9):
@@ -147,31 +177,38 @@ class Net(torch.nn.Module):
 net = Net()
 loss = net(torch.ones(3, requires_grad=True)).sum()
 loss.backward()
-""")  # fmt: skip
+""",
+    )
     drawn = [render(step, "forward", "svg", roll=True, depth=depth).decode() for depth in (0, 1)]
     assert ["turn" in its for its in drawn] == [False, True]
 
 
 def test_what_a_closed_module_takes_from_turn_to_turn_is_one_input(tmp_path: Path) -> None:
-    step = run(tmp_path, """
+    step = run(
+        tmp_path,
+        """
 net, h = torch.nn.Tanh(), torch.ones(3, requires_grad=True)
 for _ in range(9):
     h = net(h * 2)
 loss = h.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+    )
     assert "[3] → [3]" in render(step, "forward", "svg", roll=True, depth=0).decode()
 
 
 @pytest.mark.parametrize("format", ["pdf", "png"])
 def test_every_picture_has_the_sign_of_a_turn_that_leads_into_itself(format: str, tmp_path: Path) -> None:
-    step = run(tmp_path, """
+    step = run(
+        tmp_path,
+        """
 h = torch.ones(3, requires_grad=True)
 for _ in range(9):
     h = torch.sin(h)
 loss = h.sum()
 loss.backward()
-""")  # fmt: skip
+""",
+    )
     assert "↻: takes its own result of the turn before" in rolled(step).notes
     assert render(step, "forward", format, roll=True)
 
@@ -192,48 +229,64 @@ h.sum().backward()
 
 
 def test_what_is_used_of_several_turns_is_one_arrow_that_says_so(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 w, h, hs = torch.ones(3, requires_grad=True), torch.ones(3), []
 for i in range(6):
     h = torch.sin(h * w)
     hs.append(h)
 torch.stack([*hs[:-1], h * 2]).sum().backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     assert labels(scene)["sin", "stack", False] == "[3] × 5"
     assert scene.notes[-1] == "× k at an arrow: from k turns"
 
 
 def test_a_loop_that_runs_until_something_holds_rolls(tmp_path: Path) -> None:
-    step = run(tmp_path, """
+    step = run(
+        tmp_path,
+        """
 a, x = torch.tensor(7.0, requires_grad=True), torch.tensor(100.0)
 while (x * x - a).abs() > 1e-4:
     x = (x + a / x) / 2
 x.backward()
-""")  # fmt: skip
+""",
+    )
     assert drawn(rolled(step)) == ["div × 8", "add × 8", "div × 8"]
     assert drawn(rolled(step, data=False)) == ["DivBackward0 × 8", "AddBackward0 × 8", "DivBackward0 × 8"]
 
 
 def test_derivatives_of_derivatives_are_no_turns_of_a_loop(tmp_path: Path) -> None:
-    step = run(tmp_path, """
+    step = run(
+        tmp_path,
+        """
 x = torch.tensor(1.5, requires_grad=True)
 y = torch.sin(x) * x**3
 for order in range(4):
     (y,) = torch.autograd.grad(y, x, create_graph=True)
-""")  # fmt: skip
+""",
+    )
     graph = double_backward(step.graph, None, 4)
     scene = build(graph, "", data=False)
     assert roll(scene, graph) is scene
 
 
 def test_two_uses_in_one_turn_are_two_arrows(tmp_path: Path) -> None:
-    scene = rolled(run(tmp_path, """
+    scene = rolled(
+        run(
+            tmp_path,
+            """
 x = torch.ones(2, requires_grad=True)
 y = x
 for _ in range(6):
     y = torch.sin(y) * y
 y.sum().backward()
-"""))  # fmt: skip
+""",
+        )
+    )
     (times,) = (box.id for box in scene.boxes if box.title == "mul" and "×" in box.subtitle)
     assert sum(arrow.head == times and not arrow.back for arrow in scene.arrows) >= 2
 

@@ -71,7 +71,9 @@ def shuffled(graph: Graph, seed: int) -> Graph:
         return None if edge is None else Edge(new[edge.node], edge.nr)
 
     nodes = tuple(
-        replace(graph[old], id=new[old], next=tuple(map(moved, graph[old].next)), args=tuple(map(moved, graph[old].args)))
+        replace(
+            graph[old], id=new[old], next=tuple(map(moved, graph[old].next)), args=tuple(map(moved, graph[old].args))
+        )
         for old in order
     )
     return Graph(nodes, tuple(replace(root, node=new[root.node]) for root in graph.roots))

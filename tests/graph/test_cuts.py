@@ -43,7 +43,9 @@ def test_an_operation_that_sends_no_gradient_is_named() -> None:
 
 
 def test_a_result_beside_the_way_is_told_apart() -> None:
-    split = Node(1, "operation", "UnbindBackward0", "unbind", (Output(VECTOR, ("a",)), Output(VECTOR, ("b",))), (Edge(0),))
+    split = Node(
+        1, "operation", "UnbindBackward0", "unbind", (Output(VECTOR, ("a",)), Output(VECTOR, ("b",))), (Edge(0),)
+    )
     use = Node(2, "operation", "TanhBackward0", "tanh", (Output(VECTOR, ("y",)),), (Edge(1, 1),), (Edge(1, 1),))
     graph = Graph((leaf(0, "x"), split, use))
     assert reasons(graph, [(2, 0)], [(1, 0)]) == ["Other results of unbind lead there, and a does not."]

@@ -64,7 +64,7 @@ def test_another_operation_in_one_place_is_always_seen(seed: int, other: int, si
     op = "sub" if node.op != "sub" and node.op in BINARY else "cosh"
     changed = Graph(
         tuple(replace(n, op=op, name=f"{op.title()}Backward0") if n.id == number else n for n in graph), graph.roots
-    )  # fmt: skip
+    )
     assert diff(graph, shuffled(changed, other))
 
 
@@ -111,7 +111,8 @@ CASES: dict[str, tuple[Callable[[], Graph], list[str]]] = {
         ["`mul` (a.py:7) takes its arguments in another order: (`x`, `w`) -> (`w`, `x`)"],
     ),
     "another operation": (
-        lambda: changed_node(2, op="div", name="DivBackward0"), ["`mul` became `div` (a.py:7)"],
+        lambda: changed_node(2, op="div", name="DivBackward0"),
+        ["`mul` became `div` (a.py:7)"],
     ),
     "another shape": (
         lambda: changed_node(2, outputs=(Output(MATRIX),)),
@@ -123,13 +124,15 @@ CASES: dict[str, tuple[Callable[[], Graph], list[str]]] = {
     ),
     "a leaf that is an input": (
         lambda: replace(
-            PRODUCT, passes=backward(0),
+            PRODUCT,
+            passes=backward(0),
             nodes=(X, replace(W, kind="input", name="Input"), replace(PRODUCT[2], next=(Edge(0), None))),
         ),
         ["`w` no longer gets a gradient"],
     ),
     "a backward call that leaves out a leaf": (
-        lambda: replace(PRODUCT, passes=backward(0)), ["`w` no longer gets a gradient"],
+        lambda: replace(PRODUCT, passes=backward(0)),
+        ["`w` no longer gets a gradient"],
     ),
     "a cut gradient": (
         lambda: changed_node(2, next=(Edge(0), None)),
@@ -141,13 +144,14 @@ CASES: dict[str, tuple[Callable[[], Graph], list[str]]] = {
     ),
     "no backward call": (lambda: replace(PRODUCT, passes=()), ["`backward(mul)` is gone"]),
     "another result": (
-        lambda: replace(PRODUCT, roots=(*PRODUCT.roots, Root("x", 0))), ["`x` is a result now"],
+        lambda: replace(PRODUCT, roots=(*PRODUCT.roots, Root("x", 0))),
+        ["`x` is a result now"],
     ),
     "another leaf": (
         lambda: graph_of(X, W, PRODUCT[2], leaf(3, "b"), operation(4, "add", 2, 3), passes=backward(0, 1, 3, root=4)),
         ["`b` now gets a gradient", "forward gained an `add`, on `mul` and `b`"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -165,8 +169,11 @@ def test_outputs_that_change_with_their_arguments_are_counted_not_listed() -> No
             X, operation(1, "relu", 0, kind=kind), operation(2, "exp", 1, kind=kind), operation(3, "tanh", 2, kind=kind)
         )
         for kind in (TensorType("float32", (3,)), MATRIX)
-    )  # fmt: skip
-    assert diff(one, other).sentences == ["`relu` output float32[3] -> float32[3, 4]", "2 more outputs change type with that"]
+    )
+    assert diff(one, other).sentences == [
+        "`relu` output float32[3] -> float32[3, 4]",
+        "2 more outputs change type with that",
+    ]
 
 
 def test_what_is_not_asked_for_is_not_compared() -> None:
@@ -194,8 +201,14 @@ def test_json_names_what_differs(product: Graph) -> None:
     assert data["same"] is False
     assert data["changed"][0]["aspects"] == ["operation"]
     assert json.loads(diff(product, product).to_json()) == {
-        "same": True, "sentences": [], "removed": [], "added": [], "changed": [], "passes": [], "renamed": [],
-    }  # fmt: skip
+        "same": True,
+        "sentences": [],
+        "removed": [],
+        "added": [],
+        "changed": [],
+        "passes": [],
+        "renamed": [],
+    }
 
 
 def test_a_graph_has_the_diff_as_a_method(product: Graph) -> None:

@@ -32,24 +32,42 @@ def node(measured: Measured | None = None, **more: object) -> Node:
     return Node(1, "operation", "MulBackward0", "mul", (Output(ONE),), measured=measured, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("word, made, lines", [
-    ("dtype", node(), ["float32"]),
-    ("line", node(source=Source("a.py", 3, "  y = a * b")), ["a.py:3  y = a * b"]),
-    ("line", node(), []),
-    ("bytes", node(), ["24 B"]),
-    ("bytes", node(saved=(Saved("_saved_self", ONE, bytes=24, storage=0), Saved("_saved_other", ONE, bytes=24, storage=0))),
-     ["24 B, keeps 24 B"]),
-    ("values", node(Measured(values=(Values(("[1, 2]",)),))), ["[1, 2]"]),
-    ("values", node(Measured(values=(MANY,))), ["min -1 · mean 0.5 · max 2", "25 % zeros · 3 NaN", "▂ █"]),
-    ("values", node(Measured(values=(Values(("1",)), None, Values(("2",))))), ["#0 1", "#2 2"]),
-    ("gradients", node(Measured(gradients=(Values(("[1, 2]",)),))), ["grad [1, 2]"]),
-    ("time", node(Measured(time=1500, backward_time=20)), ["1.5 µs, backward 20 ns"]),
-    ("formula", node(Measured(formula=("self: grad * other", "other: grad * self"))),
-     ["self: grad * other", "other: grad * self"]),
-    ("saved", node(saved=(Saved("_saved_dim", value="1"), Saved("_saved_self", ONE, bytes=24, storage=0, version=2))),
-     ["keeps self: float32[2, 3], 24 B, version 2"]),
-    ("values", node(), []), ("gradients", node(), []), ("time", node(), []), ("formula", node(), []), ("saved", node(), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "word, made, lines",
+    [
+        ("dtype", node(), ["float32"]),
+        ("line", node(source=Source("a.py", 3, "  y = a * b")), ["a.py:3  y = a * b"]),
+        ("line", node(), []),
+        ("bytes", node(), ["24 B"]),
+        (
+            "bytes",
+            node(
+                saved=(Saved("_saved_self", ONE, bytes=24, storage=0), Saved("_saved_other", ONE, bytes=24, storage=0))
+            ),
+            ["24 B, keeps 24 B"],
+        ),
+        ("values", node(Measured(values=(Values(("[1, 2]",)),))), ["[1, 2]"]),
+        ("values", node(Measured(values=(MANY,))), ["min -1 · mean 0.5 · max 2", "25 % zeros · 3 NaN", "▂ █"]),
+        ("values", node(Measured(values=(Values(("1",)), None, Values(("2",))))), ["#0 1", "#2 2"]),
+        ("gradients", node(Measured(gradients=(Values(("[1, 2]",)),))), ["grad [1, 2]"]),
+        ("time", node(Measured(time=1500, backward_time=20)), ["1.5 µs, backward 20 ns"]),
+        (
+            "formula",
+            node(Measured(formula=("self: grad * other", "other: grad * self"))),
+            ["self: grad * other", "other: grad * self"],
+        ),
+        (
+            "saved",
+            node(saved=(Saved("_saved_dim", value="1"), Saved("_saved_self", ONE, bytes=24, storage=0, version=2))),
+            ["keeps self: float32[2, 3], 24 B, version 2"],
+        ),
+        ("values", node(), []),
+        ("gradients", node(), []),
+        ("time", node(), []),
+        ("formula", node(), []),
+        ("saved", node(), []),
+    ],
+)
 def test_a_fact_is_told_in_lines(word: str, made: Node, lines: list[str]) -> None:
     assert facts_of(made, (word,)) == lines
 
@@ -81,7 +99,9 @@ def test_a_list_adds_to_the_usual_facts_and_none_begins_with_nothing() -> None:
         parse_shown("vals")
 
 
-@pytest.mark.parametrize("word, what", [("values", "values"), ("gradients", "gradients"), ("time", "times"), ("formula", "formulas")])
+@pytest.mark.parametrize(
+    "word, what", [("values", "values"), ("gradients", "gradients"), ("time", "times"), ("formula", "formulas")]
+)
 def test_what_was_not_recorded_is_told_with_how_to_get_it(traces: dict[str, Trace], word: str, what: str) -> None:
     graph = traces["logits_loss"].steps[0].graph
     recorded = "values" if word == "gradients" else word
@@ -90,10 +110,20 @@ def test_what_was_not_recorded_is_told_with_how_to_get_it(traces: dict[str, Trac
     check_recorded(graph, ("shapes", "line", "saved", "bytes"), "a.py")
 
 
-@pytest.mark.parametrize("dtype, count", [
-    ("float32", 24), ("float64", 48), ("bfloat16", 12), ("complex64", 48), ("int8", 6), ("uint16", 12), ("bool", 6),
-    ("float8_e4m3fn", 6), ("object", 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype, count",
+    [
+        ("float32", 24),
+        ("float64", 48),
+        ("bfloat16", 12),
+        ("complex64", 48),
+        ("int8", 6),
+        ("uint16", 12),
+        ("bool", 6),
+        ("float8_e4m3fn", 6),
+        ("object", 0),
+    ],
+)
 def test_bytes_follow_from_the_dtype(dtype: str, count: int) -> None:
     assert bytes_of(TensorType(dtype, (2, 3))) == count
 
@@ -110,7 +140,9 @@ def test_every_word_is_understood_by_the_text(traces: dict[str, Trace]) -> None:
 
 
 @pytest.mark.parametrize("view", [forward, backward, double_backward])
-def test_what_was_measured_follows_a_node_into_every_view(traces: dict[str, Trace], view: Callable[[Graph], Graph]) -> None:
+def test_what_was_measured_follows_a_node_into_every_view(
+    traces: dict[str, Trace], view: Callable[[Graph], Graph]
+) -> None:
     whole = traces["logits_loss"].steps[0].graph
     measured = tuple(replace(each, measured=Measured(time=each.id)) for each in whole)
     assert all(each.measured is not None for each in view(replace(whole, nodes=measured)))

@@ -18,12 +18,14 @@ def operation(number: int, *kept: Saved, storage: int | None = None, names: tupl
     return Node(number, "operation", "MulBackward0", "mul", (Output(TYPE, names, storage),), (Edge(0),), saved=kept)
 
 
-GRAPH = Graph((
-    Node(0, "leaf", "AccumulateGrad", "", (Output(TYPE, ("w",), 0),)),
-    operation(1, saved("self", 0), saved("other", 1), storage=1, names=("y",)),
-    operation(2, saved("self", 1), saved("dim", None)),
-    operation(3, saved("self", 0, version=1)),
-))  # fmt: skip
+GRAPH = Graph(
+    (
+        Node(0, "leaf", "AccumulateGrad", "", (Output(TYPE, ("w",), 0),)),
+        operation(1, saved("self", 0), saved("other", 1), storage=1, names=("y",)),
+        operation(2, saved("self", 1), saved("dim", None)),
+        operation(3, saved("self", 0, version=1)),
+    )
+)
 
 
 def test_a_storage_that_several_keep_is_told_once() -> None:

@@ -19,15 +19,18 @@ from autograph_cli.graph import (
     open_node,
 )
 
-INSIDE = Graph((Node(0, "input", "Input", "", (Output(TensorType("float32", ()), ("grad",)),)),), (Root("grad_self", 0),))
+INSIDE = Graph(
+    (Node(0, "input", "Input", "", (Output(TensorType("float32", ()), ("grad",)),)),), (Root("grad_self", 0),)
+)
 
 
 def test_what_was_recorded_on_request_is_shown(traces: dict[str, Trace]) -> None:
     whole = traces["logits_loss"].steps[0].graph
     nodes = tuple(replace(node, measured=Measured(inside=INSIDE)) if node.op == "mm" else node for node in whole)
     assert open_node(replace(whole, nodes=nodes), "mm") == (
-        INSIDE, "inside MmBackward0: its formula, run once more on what it was given",
-    )  # fmt: skip
+        INSIDE,
+        "inside MmBackward0: its formula, run once more on what it was given",
+    )
 
 
 def test_else_what_a_recorded_pass_left(traces: dict[str, Trace]) -> None:
@@ -53,11 +56,16 @@ def test_what_cannot_be_opened_is_told(traces: dict[str, Trace]) -> None:
     graph = traces["logits_loss"].steps[0].graph
     with pytest.raises(GraphError, match="'w' is no operation"):
         open_node(graph, "w")
-    with pytest.raises(GraphError, match=r"no backward pass of this step ran it, or that was not recorded, .*: autograph run --record inside a\.py"):
+    with pytest.raises(
+        GraphError,
+        match=r"no backward pass of this step ran it, or that was not recorded, .*: autograph run --record inside a\.py",
+    ):
         open_node(graph, "loss", "a.py")
     nodes = tuple(replace(node, measured=Measured(inside=INSIDE)) if node.op == "mm" else node for node in graph)
     with pytest.raises(GraphError, match="There is nothing inside AddBackward0: no backward pass of this step ran it"):
         open_node(replace(graph, nodes=nodes), "add")
     graph = traces["higher_order"].steps[0].graph
-    with pytest.raises(GraphError, match=r"'MulBackward0' is the name of \d+ nodes; open one of them: MulBackward0%\d+, "):
+    with pytest.raises(
+        GraphError, match=r"'MulBackward0' is the name of \d+ nodes; open one of them: MulBackward0%\d+, "
+    ):
         open_node(graph, "MulBackward0")

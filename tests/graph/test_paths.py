@@ -84,7 +84,9 @@ def test_a_place_leads_to_itself() -> None:
 
 
 def test_only_the_output_that_was_asked_for_is_an_end() -> None:
-    split = Node(1, "operation", "UnbindBackward0", "unbind", (Output(VECTOR, ("a",)), Output(VECTOR, ("b",))), (Edge(0),))
+    split = Node(
+        1, "operation", "UnbindBackward0", "unbind", (Output(VECTOR, ("a",)), Output(VECTOR, ("b",))), (Edge(0),)
+    )
     use = Node(2, "operation", "TanhBackward0", "tanh", (Output(VECTOR),), (Edge(1, 1),), (Edge(1, 1),))
     graph = Graph((leaf(0), split, use))
     assert not paths(graph, [(2, 0)], find_places(graph, "a"))

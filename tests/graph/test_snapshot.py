@@ -94,22 +94,27 @@ DAMAGE = {
     "\n \n": "the snapshot is empty.",
     "hello\n": "the snapshot is no autograph snapshot: its first line is 'hello'.",
     TEXT.replace("snapshot 1", "snapshot 2"): "the snapshot has version 2, and this autograph reads version 1: "
-                                              "a newer autograph wrote it.",
-    TEXT.replace("order 0\n", "<<<<<<< HEAD\norder 0\n"): "the snapshot, line 6: there is a merge conflict; resolve it, "
-                                                          "or write it anew with --update.",
+    "a newer autograph wrote it.",
+    TEXT.replace(
+        "order 0\n", "<<<<<<< HEAD\norder 0\n"
+    ): "the snapshot, line 6: there is a merge conflict; resolve it, or write it anew with --update.",
     TEXT.replace("order 0\n", "=======\norder 0\n"): "the snapshot, line 6: there is a merge conflict; resolve it, "
-                                                     "or write it anew with --update.",
+    "or write it anew with --update.",
     TEXT.replace("mul(w, x)", "mul(w, z)"): "the snapshot, line 9: there is no z in [step 0].",
     TEXT.replace("mul(w, x)", "mul(w x)"): "the snapshot, line 9: ',' is missing at ' x)  grad_fn MulBackward0(w, _)'.",
     TEXT.replace("input x", "leaf w"): "the snapshot, line 8: there is a second w.",
     TEXT.replace("order 0\n", ""): "the snapshot, line 6: there is no heading above this line.",
     TEXT.replace("dtypes", "colours"): "the snapshot, line 2: it holds 'colours', which is none of names, shapes, "
-                                       "dtypes, constants, lines, modules, values, formulas.",
-    TEXT.replace("[step 0]", "[step 0] as [step 9]"): "the snapshot, line 5: there is no section [step 9] before this one.",
+    "dtypes, constants, lines, modules, values, formulas.",
+    TEXT.replace(
+        "[step 0]", "[step 0] as [step 9]"
+    ): "the snapshot, line 5: there is no section [step 9] before this one.",
     TEXT + "surprise\n": "the snapshot, line 14: 'surprise' is no line of a snapshot.",
-    TEXT.replace("(w, _)", "(w, x)"): "the snapshot is malformed: node 2 (MulBackward0): next[1] points to node 1 (Input), "
-                                      "an input, which has no gradient.",
-}  # fmt: skip
+    TEXT.replace(
+        "(w, _)", "(w, x)"
+    ): "the snapshot is malformed: node 2 (MulBackward0): next[1] points to node 1 (Input), "
+    "an input, which has no gradient.",
+}
 
 
 @pytest.mark.parametrize("number", range(len(DAMAGE)))

@@ -23,10 +23,15 @@ from autograph_cli.graph import (
 )
 
 NODE = Node(
-    0, "input", "Input", "", (Output(TensorType("int64", (2, 0), "cuda:1"), ("权", 'a"\n', "\ud800")),),
-    source=Source("a.py", 3, "x = 1", "f"), module="m",
+    0,
+    "input",
+    "Input",
+    "",
+    (Output(TensorType("int64", (2, 0), "cuda:1"), ("权", 'a"\n', "\ud800")),),
+    source=Source("a.py", 3, "x = 1", "f"),
+    module="m",
     saved=(Saved("s", TensorType("bool", ()), "", 8, 1), Saved("dim", None, "1")),
-)  # fmt: skip
+)
 TRACE = Trace("a.py", (Step(3, Graph((NODE,)), "made"),), 7, "torch", "ValueError: no")
 
 
@@ -91,10 +96,12 @@ def node_with(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (node_with(name=None), "nodes[0].name must be a string, not null"),
         (node_with(id=4), "step 3: node 4 (Input) stands at position 0"),
         (lambda data: data.update(steps={}), "steps must be a list, not {}"),
-        (lambda data: data["steps"][0]["graph"].pop("nodes") and data["steps"][0]["graph"].update(nodes=[5]),
-         "nodes[0] must be an object, not 5"),
+        (
+            lambda data: data["steps"][0]["graph"].pop("nodes") and data["steps"][0]["graph"].update(nodes=[5]),
+            "nodes[0] must be an object, not 5",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_part_is_named(change: Callable[[dict[str, Any]], None], sentence: str) -> None:
     data = json.loads(to_json(TRACE))
     change(data)

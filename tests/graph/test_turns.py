@@ -25,7 +25,9 @@ class Writer:
     def op(self, name: str, *args: int, line: int = 1, kind: TensorType = KIND) -> int:
         edges = tuple(map(Edge, args))
         source = Source("a.py", line)
-        return self.add(Node(len(self.nodes), "operation", f"{name}Backward0", name, (Output(kind),), edges, edges, source=source))
+        return self.add(
+            Node(len(self.nodes), "operation", f"{name}Backward0", name, (Output(kind),), edges, edges, source=source)
+        )
 
     def add(self, node: Node) -> int:
         self.nodes.append(node)
@@ -50,7 +52,9 @@ def recurrence(turns: int, step: Callable[[Writer, int, int], int] | None = None
 def seats(graph: Graph) -> list[tuple[int, int, int] | None]:
     """Of each node the place in a turn, the turn, and the number of turns."""
     found = find_turns(graph)
-    return [(found[n.id].path[-1], *found[n.id].turn, found[n.id].turns[0][1]) if n.id in found else None for n in graph]
+    return [
+        (found[n.id].path[-1], *found[n.id].turn, found[n.id].turns[0][1]) if n.id in found else None for n in graph
+    ]
 
 
 def counts(graph: Graph) -> set[tuple[tuple[int, int], ...]]:
@@ -71,11 +75,15 @@ def test_operations_of_other_lines_are_no_turns() -> None:
     assert not find_turns(recurrence(8, lambda writer, h, i: writer.op("tanh", h, line=i)))
 
 
-@pytest.mark.parametrize("kind, alike", [
-    (lambda i: TensorType("float32", (i + 1,)), True),
-    (lambda i: TensorType("float32", (3,) * (i + 1)), False),
-    (lambda i: TensorType("float64" if i % 3 else "float32", (3,)), False),
-], ids=["sizes", "dimensions", "dtypes"])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, alike",
+    [
+        (lambda i: TensorType("float32", (i + 1,)), True),
+        (lambda i: TensorType("float32", (3,) * (i + 1)), False),
+        (lambda i: TensorType("float64" if i % 3 else "float32", (3,)), False),
+    ],
+    ids=["sizes", "dimensions", "dtypes"],
+)
 def test_turns_may_differ_in_sizes_alone(kind: Callable[[int], TensorType], alike: bool) -> None:
     assert bool(find_turns(recurrence(8, lambda writer, h, i: writer.op("tanh", h, kind=kind(i))))) is alike
 

@@ -19,7 +19,7 @@ from autograph_cli.graph import (
     reachable,
     slice_to_roots,
     verify,
-)  # fmt: skip
+)
 from autograph_cli.graph.views import is_cut
 
 VIEWS = (forward, backward, double_backward, slice_to_roots)

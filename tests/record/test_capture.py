@@ -56,8 +56,11 @@ def test_a_function_is_run_and_its_inputs_are_known() -> None:
 
     graph = capture(model, torch.ones(3))
     assert [(node.kind, node.outputs[0].names[:1]) for node in graph] == [
-        ("leaf", ("w",)), ("input", ("x",)), ("operation", ("hidden",)), ("operation", ("result",)),
-    ]  # fmt: skip
+        ("leaf", ("w",)),
+        ("input", ("x",)),
+        ("operation", ("hidden",)),
+        ("operation", ("result",)),
+    ]
 
 
 def test_a_module_is_a_function() -> None:
@@ -137,8 +140,11 @@ print(len(capture_derivatives(loss)) > len(graph))
 def test_the_graph_of_pytorch_itself_is_read(python: Run) -> None:
     done = python("-c", REAL)
     assert done.stdout.splitlines() == [
-        "TBackward0 AddmmBackward0 SoftmaxBackward0 SumBackward0", "model.bias model.weight", "-1", "True",
-    ], done.stderr  # fmt: skip
+        "TBackward0 AddmmBackward0 SoftmaxBackward0 SumBackward0",
+        "model.bias model.weight",
+        "-1",
+        "True",
+    ], done.stderr
 
 
 def test_the_engine_is_not_taken_for_pytorch_while_it_is_served() -> None:

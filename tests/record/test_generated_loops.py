@@ -87,7 +87,7 @@ ENDS = [
     "loss = nn.MSELoss()(h, torch.zeros(4)) + (w * v).sum()\nloss.backward()",
     "loss = critic(h).sum() + (w * v).sum()\nloss.backward()\noptimizers[0].step()\noptimizers[0].zero_grad()",
     "loss = (h * 0.1).sum() + (w * v).sum()\ntry:\n    loss.backward()\nexcept ValueError:\n    pass",
-]  # fmt: skip
+]
 AFTER = ["", "", "last = w * 2", "last = critic(h.detach())", "total = sum([each.sum() for each in kept[-2:]])"]
 
 
@@ -139,7 +139,12 @@ def record(g: Any) -> Any:
 def script_of(seed: int) -> str:
     draw = random.Random(seed)
     turns = draw.randint(6, 14)
-    lines = [START, f"for i in range({turns}):", f"    {draw.choice(BEGINNINGS)}", f"    h = {draw.choice(['x * w', 'net(x) * w'])}"]
+    lines = [
+        START,
+        f"for i in range({turns}):",
+        f"    {draw.choice(BEGINNINGS)}",
+        f"    h = {draw.choice(['x * w', 'net(x) * w'])}",
+    ]
     for piece in draw.sample(PIECES, draw.randint(0, 4)):
         times = draw.choice([{draw.randrange(turns)}, {turns - 1}, {i for i in range(turns) if i % 3 == 2}])
         lines += [f"    at = {sorted(times)}", *[f"    {line}" for line in piece.split("\n")]]
@@ -163,7 +168,9 @@ def trace_of(source: str, steps: str, *, rehearse: bool) -> tuple[str, str, int]
     error = ""
     recorder.start()
     try:
-        exec(compile(source.replace("kept, fails = [], []", "kept, fails = [], Doubled.fails"), "loop.py", "exec"), scope)
+        exec(
+            compile(source.replace("kept, fails = [], []", "kept, fails = [], Doubled.fails"), "loop.py", "exec"), scope
+        )
     except Exception as raised:
         error = repr(raised)
     finally:

@@ -50,17 +50,20 @@ def small() -> dict[str, Any]:
 # ---------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize("array, lines", [
-    (np.float32(0.5), ("0.5",)),
-    (np.array([1, -2]), ("[1, -2]",)),
-    (np.array([True, False]), ("[True, False]",)),
-    (np.array([1.23456789, np.nan, np.inf, -0.0]), ("[1.235, nan, inf, 0]",)),
-    (np.array([1 + 2j, -0.5j]), ("[1+2j, 0-0.5j]",)),
-    (np.array([[1, 2], [3, 4]]), ("[[1, 2],", " [3, 4]]")),
-    (np.zeros((2, 1, 2)), ("[[[0, 0]],", " [[0, 0]]]")),
-    (np.zeros((0, 3)), ("[]",)),
-    (np.zeros((1, 2)), ("[[0, 0]]",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "array, lines",
+    [
+        (np.float32(0.5), ("0.5",)),
+        (np.array([1, -2]), ("[1, -2]",)),
+        (np.array([True, False]), ("[True, False]",)),
+        (np.array([1.23456789, np.nan, np.inf, -0.0]), ("[1.235, nan, inf, 0]",)),
+        (np.array([1 + 2j, -0.5j]), ("[1+2j, 0-0.5j]",)),
+        (np.array([[1, 2], [3, 4]]), ("[[1, 2],", " [3, 4]]")),
+        (np.zeros((2, 1, 2)), ("[[[0, 0]],", " [[0, 0]]]")),
+        (np.zeros((0, 3)), ("[]",)),
+        (np.zeros((1, 2)), ("[[0, 0]]",)),
+    ],
+)
 def test_few_numbers_are_kept_whole(array: Any, lines: tuple[str, ...]) -> None:
     values = summary(array)
     assert values is not None and values.whole == lines
@@ -74,7 +77,9 @@ def test_many_numbers_are_summed_up() -> None:
     assert values.bins == (3, *[0] * 7, 5, *[0] * 6, 10)
 
 
-@pytest.mark.parametrize("array", [np.full(20, np.nan), np.full(20, np.inf), np.full(20, 3.0), np.array([1e308, -1e308] * 9)])
+@pytest.mark.parametrize(
+    "array", [np.full(20, np.nan), np.full(20, np.inf), np.full(20, 3.0), np.array([1e308, -1e308] * 9)]
+)
 def test_numbers_without_room_between_them_have_no_bars(array: Any) -> None:
     values = summary(array)
     assert values is not None and values.bins == () and values.count == array.size
@@ -157,8 +162,10 @@ def test_a_custom_function_shows_the_lines_of_its_backward() -> None:
             return doubled
 
     assert formula_of(Twice._backward_cls) == (
-        "def backward(ctx: Any, grad: Any) -> Any:", "    doubled = grad * 2", "    return doubled",
-    )  # fmt: skip
+        "def backward(ctx: Any, grad: Any) -> Any:",
+        "    doubled = grad * 2",
+        "    return doubled",
+    )
 
 
 def test_every_operation_with_a_derivative_has_a_formula_that_can_be_read() -> None:
@@ -180,19 +187,31 @@ def test_names_that_a_formula_takes_from_around_it_are_filled_in() -> None:
     assert formula_of(table["floor_divide"].node)[0] == "self: not implemented"
 
 
-@pytest.mark.parametrize("operation, lines", [
-    ("div", ("self: grad / other.conj()", "other: -grad * (self / other / other).conj()")),
-    ("addmm", ("self: grad * beta", "mat1: grad.mm(mat2.t().conj()) * alpha", "mat2: mat1.t().conj().mm(grad) * alpha")),
-    ("clamp", ("self: where((self >= min) & (self <= max), grad, 0)",)),
-    ("clamp_min", ("self: where(self >= min, grad, 0)",)),
-    ("expand", ("self: grad.sum_to_size(self.shape)",)),
-    ("complex", ("real, imag: (real(grad), imag(grad))",)),
-    ("xlogy_self_scalar", ("other: grad * self / other",)),
-    ("sinc", ("self: sinc_gradient(grad, self)", "def sinc_gradient(grad, x):",
-              "    turned, square = (x * math.pi, x * x * math.pi)",
-              "    slope = grad * ((turned * turned.cos() - turned.sin()) / square).conj()",
-              "    return where(square == 0, 0, slope)")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operation, lines",
+    [
+        ("div", ("self: grad / other.conj()", "other: -grad * (self / other / other).conj()")),
+        (
+            "addmm",
+            ("self: grad * beta", "mat1: grad.mm(mat2.t().conj()) * alpha", "mat2: mat1.t().conj().mm(grad) * alpha"),
+        ),
+        ("clamp", ("self: where((self >= min) & (self <= max), grad, 0)",)),
+        ("clamp_min", ("self: where(self >= min, grad, 0)",)),
+        ("expand", ("self: grad.sum_to_size(self.shape)",)),
+        ("complex", ("real, imag: (real(grad), imag(grad))",)),
+        ("xlogy_self_scalar", ("other: grad * self / other",)),
+        (
+            "sinc",
+            (
+                "self: sinc_gradient(grad, self)",
+                "def sinc_gradient(grad, x):",
+                "    turned, square = (x * math.pi, x * x * math.pi)",
+                "    slope = grad * ((turned * turned.cos() - turned.sin()) / square).conj()",
+                "    return where(square == 0, 0, slope)",
+            ),
+        ),
+    ],
+)
 def test_a_formula_is_told_in_operations_that_a_script_can_call(operation: str, lines: tuple[str, ...]) -> None:
     assert formula_of(table[operation].node) == lines
 
@@ -269,8 +288,12 @@ def test_inside_of_a_custom_function_is_what_ran() -> None:
 def test_numbers_inside_of_a_backward_are_known_too() -> None:
     values = [node.measured.values[0] for node in inside(small, "z", "values") if node.measured]
     assert [each.whole[0] for each in values if each] == [
-        "[0.5, -2, 6]", "[0.5, -2, 6]", "[1, -4, 12]", "[1, 1, 1]", "[1, -4, 12]",
-    ]  # fmt: skip
+        "[0.5, -2, 6]",
+        "[0.5, -2, 6]",
+        "[1, -4, 12]",
+        "[1, 1, 1]",
+        "[1, -4, 12]",
+    ]
 
 
 def test_what_a_hook_has_packed_is_not_opened_for_the_record() -> None:
@@ -308,7 +331,9 @@ def bare(trace: Trace) -> list[str]:
     return [graph.to_text(details=True) for step in trace.steps for graph in (step.graph, step.double) if graph]
 
 
-@pytest.mark.parametrize("kinds", [("values",), ("time",), ("formula",), ("inside",), ("values", "time", "formula", "inside")])
+@pytest.mark.parametrize(
+    "kinds", [("values",), ("time",), ("formula",), ("inside",), ("values", "time", "formula", "inside")]
+)
 def test_the_graph_is_the_same_whatever_is_recorded_beside_it(kinds: tuple[str, ...]) -> None:
     assert bare(record(small, *kinds)) == bare(record(small))
 

@@ -76,7 +76,12 @@ def test_a_node_has_the_innermost_call_and_what_runs_outside_has_none() -> None:
     net, x = Net(), torch.ones(2)
     (graph,) = recorded(lambda: net(x).sum().backward(), {"net": net})
     where = {(node.op, node.module, node.call) for node in graph if node.kind == "operation"}
-    assert {("tanh", "net.shared", 3), ("tanh", "net.shared", 6), ("add", "net.layers.0", 1), ("sum", "", None)} <= where
+    assert {
+        ("tanh", "net.shared", 3),
+        ("tanh", "net.shared", 6),
+        ("add", "net.layers.0", 1),
+        ("sum", "", None),
+    } <= where
 
 
 def test_parameters_and_buffers_belong_to_their_module_and_what_was_made_in_it_to_the_call() -> None:

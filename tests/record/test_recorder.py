@@ -240,8 +240,11 @@ def test_a_sweep_keeps_what_living_nodes_hang_on() -> None:
     recorder.tape.sweep()
     trace = recorder.finish({"x": x, "y": y, "g": g})
     assert [(node.op or node.kind, node.order) for node in only(trace)] == [
-        ("leaf", 0), ("exp", 0), ("input", 0), ("mul", 1),
-    ]  # fmt: skip
+        ("leaf", 0),
+        ("exp", 0),
+        ("input", 0),
+        ("mul", 1),
+    ]
 
 
 # ---------------------------------------------------------------- derived double backward

@@ -202,10 +202,22 @@ def shared_input() -> dict[str, Any]:
 
 
 SCRIPTS = [
-    plain_loop, smaller_last_batch, another_power_at_the_end, other_branch_at_the_end, unfinished_step_at_the_end,
-    same_line_in_two_places, changes_in_place, other_leaf_at_the_end, failing_backward_at_the_end,
-    nodes_from_within_backward_at_the_end, two_losses_in_turn, carried_state, losses_kept, graph_kept_twice, shared_input,
-]  # fmt: skip
+    plain_loop,
+    smaller_last_batch,
+    another_power_at_the_end,
+    other_branch_at_the_end,
+    unfinished_step_at_the_end,
+    same_line_in_two_places,
+    changes_in_place,
+    other_leaf_at_the_end,
+    failing_backward_at_the_end,
+    nodes_from_within_backward_at_the_end,
+    two_losses_in_turn,
+    carried_state,
+    losses_kept,
+    graph_kept_twice,
+    shared_input,
+]
 
 
 @pytest.mark.parametrize("steps", ["first,last", "first,last,4"])

@@ -54,15 +54,15 @@ SCRIPTS = {
     "atexit": "import atexit, sys\natexit.register(lambda: print('bye', __name__, sys.argv))\nprint('hi')",
     "atexit imports main": "import atexit\natexit.register(lambda: print(__import__('__main__').x))\nx = 4",
     "threads": "import threading, time\nt = lambda: (time.sleep(0.1), print('late'))\n"
-               "threading.Thread(target=t).start()\nprint('first')",
+    "threading.Thread(target=t).start()\nprint('first')",
     "open executor": "from concurrent.futures import ThreadPoolExecutor\n"
-                     "pool = ThreadPoolExecutor(2)\nprint(pool.submit(pow, 2, 3).result())",
+    "pool = ThreadPoolExecutor(2)\nprint(pool.submit(pow, 2, 3).result())",
     "warning": "import warnings; warnings.warn('careful')",
     "deprecation is shown in main": "import warnings; warnings.warn('old', DeprecationWarning)",
     "fork": "import os, sys\nif os.fork() == 0:\n    sys.exit(3)\nprint(os.waitstatus_to_exitcode(os.wait()[1]))",
     "future is not inherited": "def f(x: 1): ...\nprint(f.__annotations__)",
     "no write": "import sys; sys.stdout.write('no newline')",
-}  # fmt: skip
+}
 
 CHILDREN = """
 import multiprocessing as mp, sys
@@ -148,9 +148,7 @@ def test_lines_of_standard_input_can_be_looked_up(python: Run) -> None:
 
 
 def test_no_frame_of_ours_is_shown(python: Run, folder: Path) -> None:
-    (folder / "script.py").write_text(
-        "from autograph_cli.graph import from_json\ndef f():\n    from_json('x')\nf()\n"
-    )  # fmt: skip
+    (folder / "script.py").write_text("from autograph_cli.graph import from_json\ndef f():\n    from_json('x')\nf()\n")
     result = python("-c", RUNNER, "scripts/script.py")
     lines = result.stderr.splitlines()
     assert [line.split(",")[1] for line in lines if line.startswith("  File ")] == [" line 4", " line 3"]
@@ -185,9 +183,13 @@ def test_missing_torch_module_is_one_sentence_under_the_scripts_line(python: Run
 def test_interrupt_ends_with_130(folder: Path, tmp_path: Path) -> None:
     (folder / "script.py").write_text("print('ready', flush=True)\nwhile True: pass\n")
     process = subprocess.Popen(
-        [sys.executable, "-c", RUNNER, "scripts/script.py"], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", RUNNER, "scripts/script.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)

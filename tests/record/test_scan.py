@@ -30,7 +30,7 @@ MISSING = {
     "a try that forgives other things": ("import torch\ntry: torch.frob\nexcept ValueError: 0", "2 torch.frob"),
     "a method of something": ("import torch\nx.to_mkldnn()", "2 .to_mkldnn?"),
     "a method of a result": ("import torch\ntorch.ones(3).sum().to_mkldnn()", "2 .to_mkldnn?"),
-}  # fmt: skip
+}
 
 NOTHING = {
     "what is there": "import torch\nfrom torch import nn\nnn.functional.relu(torch.ones(3)).sum().backward()",
@@ -114,11 +114,14 @@ def test_what_is_advised_is_there() -> None:
     [
         ("torch.symeig", "; use torch.linalg.eigh instead"),
         ("torch.nn.Relu", "torch.nn.Relu is not available in autograph's engine yet; did you mean torch.nn.ReLU?"),
-        ("torch.linalg.eih", "torch.linalg.eih is not available in autograph's engine yet; did you mean torch.linalg.eigh?"),
+        (
+            "torch.linalg.eih",
+            "torch.linalg.eih is not available in autograph's engine yet; did you mean torch.linalg.eigh?",
+        ),
         ("torch.fft.frob", "torch.fft.frob is not available in autograph's engine yet"),
         ("torch.testing.assert_allclose", "; use torch.testing.assert_close instead"),
     ],
-)  # fmt: skip
+)
 def test_error_of_a_missing_name_says_what_to_use(expression: str, message: str) -> None:
     with pytest.raises(AttributeError) as caught:
         eval(expression, {"torch": torch})

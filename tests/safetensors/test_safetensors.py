@@ -39,7 +39,9 @@ def test_the_package_itself_agrees(tmp_path):
     data = {"w": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([True, False]), "n": torch.tensor(3)}
     save_file(data, tmp_path / "ours", {"note": "ü"})
     found = package.load_file(tmp_path / "ours")
-    assert {name: array.tolist() for name, array in found.items()} == {name: tensor.tolist() for name, tensor in data.items()}
+    assert {name: array.tolist() for name, array in found.items()} == {
+        name: tensor.tolist() for name, tensor in data.items()
+    }
     package.save_file({"z": np.arange(4)[::2].copy()}, tmp_path / "theirs")
     assert load_file(tmp_path / "theirs")["z"].tolist() == [0, 2]
 
@@ -55,15 +57,24 @@ def test_loaded_tensors_are_free_to_change():
 def test_parameters_and_slices_that_do_not_overlap_may_be_written():
     x = torch.arange(6.0).reshape(2, 3)
     found = load(save({"p": torch.nn.Parameter(torch.ones(2)), "first": x[0], "second": x[1]}))
-    assert {name: tensor.tolist() for name, tensor in found.items()} == {"p": [1, 1], "first": [0, 1, 2], "second": [3, 4, 5]}
+    assert {name: tensor.tolist() for name, tensor in found.items()} == {
+        "p": [1, 1],
+        "first": [0, 1, 2],
+        "second": [3, 4, 5],
+    }
     assert not found["p"].requires_grad
 
 
 def test_arrays_have_the_same_files(tmp_path):
     data = {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.float64(2.5)}
     arrays.save_file(data, tmp_path / "x", {"k": "v"})
-    assert (tmp_path / "x").read_bytes() == save({"w": torch.arange(6.0).reshape(2, 3), "n": torch.tensor(2.5).double()}, {"k": "v"})
-    assert {name: array.tolist() for name, array in arrays.load_file(tmp_path / "x").items()} == {"w": [[0, 1, 2], [3, 4, 5]], "n": 2.5}
+    assert (tmp_path / "x").read_bytes() == save(
+        {"w": torch.arange(6.0).reshape(2, 3), "n": torch.tensor(2.5).double()}, {"k": "v"}
+    )
+    assert {name: array.tolist() for name, array in arrays.load_file(tmp_path / "x").items()} == {
+        "w": [[0, 1, 2], [3, 4, 5]],
+        "n": 2.5,
+    }
     assert arrays.load(arrays.save(data))["n"].shape == ()
 
 
@@ -82,7 +93,9 @@ def test_an_open_file_says_what_is_in_it(opened):
     assert opened.get_tensor("b").tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("index", [0, -1, slice(1, None), (slice(None), slice(1, 2)), (0, 1), ..., (slice(None), slice(None, None, 2))])
+@pytest.mark.parametrize(
+    "index", [0, -1, slice(1, None), (slice(None), slice(1, 2)), (0, 1), ..., (slice(None), slice(None, None, 2))]
+)
 def test_a_slice_reads_a_part(opened, index):
     part = opened.get_slice("a")
     assert (part.get_shape(), part.get_dtype()) == ([2, 3], "F32")
@@ -97,12 +110,15 @@ def test_slices_of_arrays_are_arrays(tmp_path):
         assert file.get_slice("none")[:].shape == (0,)
 
 
-@pytest.mark.parametrize("act, kind, text", [
-    (lambda f: f.get_tensor("c"), SafetensorError, "File does not contain tensor c"),
-    (lambda f: f.get_slice("c"), SafetensorError, "File does not contain tensor c"),
-    (lambda f: f.get_slice("a")[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
-    (lambda f: (f.__exit__(None, None, None), f.keys()), SafetensorError, "File is closed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "act, kind, text",
+    [
+        (lambda f: f.get_tensor("c"), SafetensorError, "File does not contain tensor c"),
+        (lambda f: f.get_slice("c"), SafetensorError, "File does not contain tensor c"),
+        (lambda f: f.get_slice("a")[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+        (lambda f: (f.__exit__(None, None, None), f.keys()), SafetensorError, "File is closed"),
+    ],
+)
 def test_what_is_not_in_an_open_file(opened, act, kind, text):
     with pytest.raises(kind, match=text):
         act(opened)
@@ -141,7 +157,10 @@ MALFORMED = {
     "a header beyond the file": (made(ONE, bytes(8), 500), "invalid header length"),
     "no JSON": (made(b"hello!!!"), "invalid JSON in header"),
     "no UTF-8": (made(b'{"\xff":1}'), "invalid UTF-8 in header"),
-    "half a letter": (made(b'{"\\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)), "invalid JSON in header"),
+    "half a letter": (
+        made(b'{"\\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
+        "invalid JSON in header",
+    ),
     "a list": (made([1]), "invalid JSON in header"),
     "more after the header": (made(json.dumps(ONE).encode() + b"x", bytes(8)), "invalid JSON in header"),
     "a deep nest": (made(b'{"a":' + b"[" * 99999 + b"]" * 99999 + b"}"), "invalid JSON in header"),
@@ -161,17 +180,26 @@ MALFORMED = {
     "half a length": (made({"a": told(shape=(2.0,))}, bytes(8)), "should be numbers from 0 on"),
     "a length of true": (made({"a": told(shape=(True,), place=(0, 4))}, bytes(4)), "should be numbers from 0 on"),
     "a length beyond all memory": (made({"a": told(shape=(1 << 70,))}, bytes(8)), "should be numbers from 0 on"),
-    "lengths beyond all memory": (made({"a": told(shape=(1 << 40, 1 << 40))}, bytes(8)), "overflow computing buffer size"),
+    "lengths beyond all memory": (
+        made({"a": told(shape=(1 << 40, 1 << 40))}, bytes(8)),
+        "overflow computing buffer size",
+    ),
     "a shape that is a number": (made({"a": {**told(), "shape": 2}}, bytes(8)), "should be numbers from 0 on"),
     "three offsets": (made({"a": told(place=(0, 8, 9))}, bytes(8)), "should be numbers from 0 on"),
     "no dtype": (made({"a": {"shape": [2], "data_offsets": [0, 8]}}, bytes(8)), "missing field `dtype`"),
     "a tensor that is text": (made({"a": "b"}), "is not described by an object"),
     "a name twice": (made(TWIN, bytes(8)), "duplicate name `a`"),
-    "a field twice": (made(b'{"a":{"dtype":"F32","shape":[2],"shape":[2],"data_offsets":[0,8]}}', bytes(8)), "duplicate name `shape`"),
+    "a field twice": (
+        made(b'{"a":{"dtype":"F32","shape":[2],"shape":[2],"data_offsets":[0,8]}}', bytes(8)),
+        "duplicate name `shape`",
+    ),
     "notes that are no text": (made({"__metadata__": {"a": 1}, **ONE}, bytes(8)), "__metadata__ should hold text"),
     "notes without names": (made({"__metadata__": ["a"], **ONE}, bytes(8)), "__metadata__ should hold text"),
-    "a dtype of elsewhere": (made({"a": told("F8_E4M3", (8,))}, bytes(8)), "dtype F8_E4M3 is not available in autograph's engine"),
-}  # fmt: skip
+    "a dtype of elsewhere": (
+        made({"a": told("F8_E4M3", (8,))}, bytes(8)),
+        "dtype F8_E4M3 is not available in autograph's engine",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -183,12 +211,22 @@ def test_malformed_files_are_one_clear_error(tmp_path, name):
             read()
 
 
-@pytest.mark.parametrize("header, data", [
-    ({}, b""), ({"a": told(shape=(), place=(0, 4))}, bytes(4)), ({"a": told(shape=(0, 3), place=(0, 0))}, b""), ({"a": told(more=1)}, bytes(8)),
-    (b"  " + json.dumps(ONE).encode() + b"  ", bytes(8)), ({"__metadata__": None, **ONE}, bytes(8)), ({"b": told(place=(8, 16)), **ONE}, bytes(16)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header, data",
+    [
+        ({}, b""),
+        ({"a": told(shape=(), place=(0, 4))}, bytes(4)),
+        ({"a": told(shape=(0, 3), place=(0, 0))}, b""),
+        ({"a": told(more=1)}, bytes(8)),
+        (b"  " + json.dumps(ONE).encode() + b"  ", bytes(8)),
+        ({"__metadata__": None, **ONE}, bytes(8)),
+        ({"b": told(place=(8, 16)), **ONE}, bytes(16)),
+    ],
+)
 def test_unusual_files_that_the_package_reads_are_read(header, data):
-    assert set(load(made(header, data))) == {name for name in (ONE if isinstance(header, bytes) else header) if name != "__metadata__"}
+    assert set(load(made(header, data))) == {
+        name for name in (ONE if isinstance(header, bytes) else header) if name != "__metadata__"
+    }
 
 
 def test_every_byte_but_zero_is_true():
@@ -200,20 +238,27 @@ def test_every_byte_but_zero_is_true():
 X = torch.arange(6.0).reshape(2, 3)
 
 
-@pytest.mark.parametrize("act, kind, text", [
-    (lambda: save([X]), ValueError, r"Expected a dict of \[str, torch.Tensor\] but received <class 'list'>"),
-    (lambda: save({"a": 3}), ValueError, "Key `a` is invalid, expected torch.Tensor but received <class 'int'>"),
-    (lambda: save({1: X}), TypeError, "1 is not an instance of 'str'"),
-    (lambda: save({"a": X}, {"n": 1}), TypeError, "1 is not an instance of 'str'"),
-    (lambda: save({"__metadata__": X}), ValueError, "no tensor can have the name __metadata__"),
-    (lambda: save({"a": X.T}), ValueError, "You are trying to save a non contiguous tensor: `a`"),
-    (lambda: save({"a": X.expand(2, 2, 3)}), ValueError, "You are trying to save a non contiguous tensor: `a`"),
-    (lambda: save({"a": X, "b": X}), RuntimeError, r"Some tensors share memory.*: \[{'a', 'b'}\]"),
-    (lambda: save({"a": X, "c": X.clone(), "b": X[0]}), RuntimeError, r"Some tensors share memory.*: \[{'a', 'b'}\]"),
-    (lambda: save({"a": X.to(torch.complex128)}), KeyError, "complex128 has no place in a safetensors file"),
-    (lambda: save_file({"a": X}, "/nowhere/x"), SafetensorError, "Error while serializing: I/O error"),
-    (lambda: load("text"), TypeError, "'str' object is not an instance of 'bytes'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "act, kind, text",
+    [
+        (lambda: save([X]), ValueError, r"Expected a dict of \[str, torch.Tensor\] but received <class 'list'>"),
+        (lambda: save({"a": 3}), ValueError, "Key `a` is invalid, expected torch.Tensor but received <class 'int'>"),
+        (lambda: save({1: X}), TypeError, "1 is not an instance of 'str'"),
+        (lambda: save({"a": X}, {"n": 1}), TypeError, "1 is not an instance of 'str'"),
+        (lambda: save({"__metadata__": X}), ValueError, "no tensor can have the name __metadata__"),
+        (lambda: save({"a": X.T}), ValueError, "You are trying to save a non contiguous tensor: `a`"),
+        (lambda: save({"a": X.expand(2, 2, 3)}), ValueError, "You are trying to save a non contiguous tensor: `a`"),
+        (lambda: save({"a": X, "b": X}), RuntimeError, r"Some tensors share memory.*: \[{'a', 'b'}\]"),
+        (
+            lambda: save({"a": X, "c": X.clone(), "b": X[0]}),
+            RuntimeError,
+            r"Some tensors share memory.*: \[{'a', 'b'}\]",
+        ),
+        (lambda: save({"a": X.to(torch.complex128)}), KeyError, "complex128 has no place in a safetensors file"),
+        (lambda: save_file({"a": X}, "/nowhere/x"), SafetensorError, "Error while serializing: I/O error"),
+        (lambda: load("text"), TypeError, "'str' object is not an instance of 'bytes'"),
+    ],
+)
 def test_what_cannot_be_written_says_why(act, kind, text):
     with pytest.raises(kind, match=text):
         act()

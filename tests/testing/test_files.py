@@ -41,7 +41,9 @@ def not_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
         ("update", OLD, "updated", NEW),
     ],
 )
-def test_what_is_done_with_a_snapshot(tmp_path: Path, mode: Mode, there: Snapshot | None, status: str, kept: Snapshot) -> None:
+def test_what_is_done_with_a_snapshot(
+    tmp_path: Path, mode: Mode, there: Snapshot | None, status: str, kept: Snapshot
+) -> None:
     path = tmp_path / "a.graph.txt"
     if there is not None:
         path.write_text(there.to_text())
@@ -58,7 +60,9 @@ def test_an_update_also_writes_names_anew(tmp_path: Path) -> None:
     assert path.read_text() == NEW.to_text()
 
 
-@pytest.mark.parametrize(("ci", "status"), [("true", "missing"), ("1", "missing"), ("false", "written"), ("", "written")])
+@pytest.mark.parametrize(
+    ("ci", "status"), [("true", "missing"), ("1", "missing"), ("false", "written"), ("", "written")]
+)
 def test_a_missing_snapshot_fails_where_ci_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str, status: str
 ) -> None:
@@ -117,7 +121,7 @@ def test_killed_at_any_moment_the_file_is_whole(tmp_path: Path) -> None:
     for moment in range(6):
         process = subprocess.Popen(
             [sys.executable, "-c", WRITER, *map(str, names)], stdout=subprocess.PIPE, env=environment
-        )  # fmt: skip
+        )
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(0.003 * moment)
@@ -140,7 +144,7 @@ def test_several_runs_in_one_folder_leave_whole_files(tmp_path: Path) -> None:
     running = [
         subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, env=environment, text=True)
         for _ in snapshots
-    ]  # fmt: skip
+    ]
     for process, made in zip(running, snapshots, strict=True):
         process.communicate(made.to_text())
     assert [process.returncode for process in running] == [0, 0, 0]

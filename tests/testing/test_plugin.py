@@ -14,9 +14,11 @@ import autograph_cli.testing.fixture  # noqa: F401  imported before the sessions
 from tests.conftest import Run
 
 Session = Callable[..., str]
-INSTALLED = any(entry.value == "autograph_cli.testing.plugin" for entry in importlib.metadata.entry_points(group="pytest11"))
+INSTALLED = any(
+    entry.value == "autograph_cli.testing.plugin" for entry in importlib.metadata.entry_points(group="pytest11")
+)
 PLUGIN = [] if INSTALLED else ["-p", "autograph_cli.testing.plugin"]
-TESTS = '''
+TESTS = """
 import pytest
 from autograph_cli import capture, torch
 
@@ -40,7 +42,7 @@ def test_sizes(graph_snapshot, size):
     w = torch.ones(size, requires_grad=True)
     assert graph_snapshot == capture(lambda: w * w)
     assert graph_snapshot == (lambda: w + w)
-'''
+"""
 
 
 @pytest.fixture
@@ -50,7 +52,9 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Sessi
 
     def run(*args: str, ci: str = "", code: int = 0) -> str:
         monkeypatch.setenv("CI", ci)
-        result = pytester.runpytest_inprocess(*PLUGIN, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)
+        result = pytester.runpytest_inprocess(
+            *PLUGIN, "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args
+        )
         text = "\n".join(result.outlines)
         assert result.ret == code, text
         return text
@@ -71,10 +75,16 @@ def test_snapshots_are_written_compared_reviewed_and_accepted(session: Session, 
     assert "9 written" in session()
     files = kept(pytester.path)
     assert list(files) == [
-        "test_loss.backward.graph.txt", "test_loss.both.graph.txt", "test_loss.double_backward.graph.txt",
-        "test_loss.forward.graph.txt", "test_loss.graph.txt", "test_sizes[2].2.graph.txt", "test_sizes[2].graph.txt",
-        "test_sizes[3].2.graph.txt", "test_sizes[3].graph.txt",
-    ]  # fmt: skip
+        "test_loss.backward.graph.txt",
+        "test_loss.both.graph.txt",
+        "test_loss.double_backward.graph.txt",
+        "test_loss.forward.graph.txt",
+        "test_loss.graph.txt",
+        "test_sizes[2].2.graph.txt",
+        "test_sizes[2].graph.txt",
+        "test_sizes[3].2.graph.txt",
+        "test_sizes[3].graph.txt",
+    ]
     edit(pytester.path, "torch.tanh(w * 2)", "torch.tanh(w * 2).relu()")
     failed = session(ci="true", code=1)
     assert "the graph differs from __graphs__/test_model/test_loss.graph.txt" in failed
@@ -128,7 +138,9 @@ def test_on_request_the_engine_is_what_tests_and_their_models_import(python: Run
         "import torch\nfrom model import net\n\ndef test_net(graph_snapshot):\n    assert torch.__name__ == 'autograph_cli.torch'\n"
         "    assert graph_snapshot == net(torch.ones(4, 3)).sum()\n"
     )
-    result = python("-m", "pytest", *PLUGIN, "--graph-engine", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", CI="")
+    result = python(
+        "-m", "pytest", *PLUGIN, "--graph-engine", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", CI=""
+    )
     assert "1 passed" in result.stdout, result.stdout
     assert "leaf net.weight: float32[2, 3]" in kept(tmp_path)["test_net.graph.txt"]
 

@@ -21,102 +21,214 @@ FACTOR = {"cov_factor": [[1.0], [0.4]], "cov_diag": [0.5, 0.7]}
 
 # name: (class, parameters, values); several cases of a class have a word after its name
 CASES: dict[str, tuple[dict[str, Any], Any]] = {
-    "Normal": (LOC, [0.2, 1.1]), "Laplace": (LOC, [0.2, 1.1]), "Cauchy": (LOC, [0.2, 1.1]), "Gumbel": (LOC, [0.2, 1.1]),
-    "LogNormal": (LOC, [0.2, 1.1]), "LogisticNormal": (LOC, [0.2, 0.3, 0.5]), "HalfNormal": ({"scale": [1.5, 0.3]}, [0.2, 1.1]),
-    "HalfCauchy": ({"scale": [1.5, 0.3]}, [0.2, 1.1]), "StudentT": ({"df": [0.8, 3.5], **LOC}, [0.2, 1.1]),
-    "Uniform": ({"low": [0.0, 1.0], "high": [2.0, 4.0]}, [0.5, 2.5]), "Exponential": ({"rate": [0.5, 2.0]}, [0.4, 1.2]),
-    "Gamma": (SHAPE, [0.4, 1.2]), "InverseGamma": ({"concentration": [1.5, 3.0], "rate": [1.0, 2.0]}, [0.4, 1.2]),
-    "Chi2": ({"df": [0.7, 4.0]}, [0.4, 1.2]), "FisherSnedecor": ({"df1": [3.0, 1.5], "df2": [5.0, 3.0]}, [0.4, 1.2]),
-    "Beta": (PAIR, [0.4, 0.7]), "Kumaraswamy": (PAIR, [0.4, 0.7]), "Dirichlet": ({"concentration": [[0.5, 3.0, 1.0], [2.0, 2.0, 2.0]]}, P3),
-    "Weibull": ({"scale": [0.5, 2.0], "concentration": [1.5, 3.0]}, [0.4, 1.2]), "Pareto": ({"scale": [0.5, 1.0], "alpha": [1.5, 3.0]}, [0.7, 1.2]),
+    "Normal": (LOC, [0.2, 1.1]),
+    "Laplace": (LOC, [0.2, 1.1]),
+    "Cauchy": (LOC, [0.2, 1.1]),
+    "Gumbel": (LOC, [0.2, 1.1]),
+    "LogNormal": (LOC, [0.2, 1.1]),
+    "LogisticNormal": (LOC, [0.2, 0.3, 0.5]),
+    "HalfNormal": ({"scale": [1.5, 0.3]}, [0.2, 1.1]),
+    "HalfCauchy": ({"scale": [1.5, 0.3]}, [0.2, 1.1]),
+    "StudentT": ({"df": [0.8, 3.5], **LOC}, [0.2, 1.1]),
+    "Uniform": ({"low": [0.0, 1.0], "high": [2.0, 4.0]}, [0.5, 2.5]),
+    "Exponential": ({"rate": [0.5, 2.0]}, [0.4, 1.2]),
+    "Gamma": (SHAPE, [0.4, 1.2]),
+    "InverseGamma": ({"concentration": [1.5, 3.0], "rate": [1.0, 2.0]}, [0.4, 1.2]),
+    "Chi2": ({"df": [0.7, 4.0]}, [0.4, 1.2]),
+    "FisherSnedecor": ({"df1": [3.0, 1.5], "df2": [5.0, 3.0]}, [0.4, 1.2]),
+    "Beta": (PAIR, [0.4, 0.7]),
+    "Kumaraswamy": (PAIR, [0.4, 0.7]),
+    "Dirichlet": ({"concentration": [[0.5, 3.0, 1.0], [2.0, 2.0, 2.0]]}, P3),
+    "Weibull": ({"scale": [0.5, 2.0], "concentration": [1.5, 3.0]}, [0.4, 1.2]),
+    "Pareto": ({"scale": [0.5, 1.0], "alpha": [1.5, 3.0]}, [0.7, 1.2]),
     "GeneralizedPareto": ({"loc": [0.0, 0.1], "scale": [1.0, 2.0], "concentration": [0.3, 0.0]}, [0.7, 1.2]),
     "GeneralizedPareto bounded": ({"loc": [0.0, 0.1], "scale": [1.0, 2.0], "concentration": [-0.3, -0.5]}, [0.7, 1.2]),
-    "VonMises": ({"loc": [0.5, -1.0], "concentration": [0.8, 6.0]}, [0.2, 1.1]), "Poisson": ({"rate": [0.8, 20.0]}, [2.0, 15.0]),
-    "Bernoulli": ({"probs": [0.3, 0.8]}, [1.0, 0.0]), "Bernoulli by logits": ({"logits": [0.3, -2.0]}, [1.0, 0.0]),
-    "Geometric": ({"probs": [0.3, 0.8]}, [2.0, 0.0]), "Geometric by logits": ({"logits": [0.3, -2.0]}, [2.0, 0.0]),
-    "Binomial": ({"total_count": 6, "probs": [0.3, 0.8]}, [2.0, 6.0]), "Binomial by logits": ({"total_count": 60, "logits": [0.3, -0.5]}, [25.0, 30.0]),
-    "NegativeBinomial": ({"total_count": 6, "probs": [0.3, 0.8]}, [2.0, 6.0]), "NegativeBinomial by logits": ({"total_count": [3.0, 2.5], "logits": [0.3, -2.0]}, [2.0, 1.0]),
-    "ContinuousBernoulli": ({"probs": [0.3, 0.5]}, [0.4, 0.7]), "ContinuousBernoulli by logits": ({"logits": [0.3, -2.0]}, [0.4, 0.7]),
-    "Categorical": ({"probs": [P3, [1.0, 1.0, 3.0]]}, [2.0, 0.0]), "Categorical by logits": ({"logits": [[0.2, -0.3, 0.5]]}, [2.0]),
-    "OneHotCategorical": ({"probs": [P3, P3B]}, [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), "OneHotCategorical by logits": ({"logits": [0.2, -0.3, 0.5]}, [0.0, 1.0, 0.0]),
+    "VonMises": ({"loc": [0.5, -1.0], "concentration": [0.8, 6.0]}, [0.2, 1.1]),
+    "Poisson": ({"rate": [0.8, 20.0]}, [2.0, 15.0]),
+    "Bernoulli": ({"probs": [0.3, 0.8]}, [1.0, 0.0]),
+    "Bernoulli by logits": ({"logits": [0.3, -2.0]}, [1.0, 0.0]),
+    "Geometric": ({"probs": [0.3, 0.8]}, [2.0, 0.0]),
+    "Geometric by logits": ({"logits": [0.3, -2.0]}, [2.0, 0.0]),
+    "Binomial": ({"total_count": 6, "probs": [0.3, 0.8]}, [2.0, 6.0]),
+    "Binomial by logits": ({"total_count": 60, "logits": [0.3, -0.5]}, [25.0, 30.0]),
+    "NegativeBinomial": ({"total_count": 6, "probs": [0.3, 0.8]}, [2.0, 6.0]),
+    "NegativeBinomial by logits": ({"total_count": [3.0, 2.5], "logits": [0.3, -2.0]}, [2.0, 1.0]),
+    "ContinuousBernoulli": ({"probs": [0.3, 0.5]}, [0.4, 0.7]),
+    "ContinuousBernoulli by logits": ({"logits": [0.3, -2.0]}, [0.4, 0.7]),
+    "Categorical": ({"probs": [P3, [1.0, 1.0, 3.0]]}, [2.0, 0.0]),
+    "Categorical by logits": ({"logits": [[0.2, -0.3, 0.5]]}, [2.0]),
+    "OneHotCategorical": ({"probs": [P3, P3B]}, [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]),
+    "OneHotCategorical by logits": ({"logits": [0.2, -0.3, 0.5]}, [0.0, 1.0, 0.0]),
     "OneHotCategoricalStraightThrough": ({"probs": P3}, [0.0, 1.0, 0.0]),
-    "Multinomial": ({"total_count": 6, "probs": P3}, [1.0, 2.0, 3.0]), "Multinomial by logits": ({"total_count": 4, "logits": [0.2, -0.3, 0.5]}, [1.0, 2.0, 1.0]),
-    "RelaxedBernoulli": ({"temperature": 0.7, "probs": [0.3, 0.8]}, [0.4, 0.7]), "RelaxedBernoulli by logits": ({"temperature": 0.7, "logits": [0.3, -2.0]}, [0.4, 0.7]),
+    "Multinomial": ({"total_count": 6, "probs": P3}, [1.0, 2.0, 3.0]),
+    "Multinomial by logits": ({"total_count": 4, "logits": [0.2, -0.3, 0.5]}, [1.0, 2.0, 1.0]),
+    "RelaxedBernoulli": ({"temperature": 0.7, "probs": [0.3, 0.8]}, [0.4, 0.7]),
+    "RelaxedBernoulli by logits": ({"temperature": 0.7, "logits": [0.3, -2.0]}, [0.4, 0.7]),
     "LogitRelaxedBernoulli": ({"temperature": 0.7, "probs": [0.3, 0.8]}, [0.4, -0.7]),
-    "RelaxedOneHotCategorical": ({"temperature": 0.7, "probs": P3}, [0.1, 0.6, 0.3]), "RelaxedOneHotCategorical by logits": ({"temperature": 0.7, "logits": [0.2, -0.3, 0.5]}, [0.1, 0.6, 0.3]),
+    "RelaxedOneHotCategorical": ({"temperature": 0.7, "probs": P3}, [0.1, 0.6, 0.3]),
+    "RelaxedOneHotCategorical by logits": ({"temperature": 0.7, "logits": [0.2, -0.3, 0.5]}, [0.1, 0.6, 0.3]),
     "MultivariateNormal": ({"loc": [0.5, -1.0], "covariance_matrix": COVARIANCE}, [0.2, 1.1]),
     "MultivariateNormal by precision": ({"loc": [[0.5, -1.0], [0.0, 0.3]], "precision_matrix": COVARIANCE}, [0.2, 1.1]),
     "MultivariateNormal by factor": ({"loc": [[0.5, -1.0], [0.0, 0.3]], "scale_tril": [LOWER, LOWER]}, [0.2, 1.1]),
-    "LowRankMultivariateNormal": ({"loc": [0.5, -1.0], **FACTOR}, [0.2, 1.1]), "LowRankMultivariateNormal of a batch": ({"loc": [[0.5, -1.0], [0.0, 0.3]], **FACTOR}, [0.2, 1.1]),
-    "Wishart": ({"df": 3.5, "covariance_matrix": COVARIANCE}, OTHER), "Wishart by factor": ({"df": [3.5, 4.0], "scale_tril": LOWER}, OTHER),
+    "LowRankMultivariateNormal": ({"loc": [0.5, -1.0], **FACTOR}, [0.2, 1.1]),
+    "LowRankMultivariateNormal of a batch": ({"loc": [[0.5, -1.0], [0.0, 0.3]], **FACTOR}, [0.2, 1.1]),
+    "Wishart": ({"df": 3.5, "covariance_matrix": COVARIANCE}, OTHER),
+    "Wishart by factor": ({"df": [3.5, 4.0], "scale_tril": LOWER}, OTHER),
     "Wishart by precision": ({"df": 4.0, "precision_matrix": COVARIANCE}, OTHER),
     "LKJCholesky": ({"dim": 3, "concentration": [0.8, 2.0]}, [[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8]]),
-}  # fmt: skip
-FITTED = ("Gamma", "InverseGamma", "Chi2", "Beta", "Dirichlet", "StudentT", "FisherSnedecor", "Wishart", "Wishart by factor", "Wishart by precision")
+}
+FITTED = (
+    "Gamma",
+    "InverseGamma",
+    "Chi2",
+    "Beta",
+    "Dirichlet",
+    "StudentT",
+    "FisherSnedecor",
+    "Wishart",
+    "Wishart by factor",
+    "Wishart by precision",
+)
 """PyTorch's gradient of these samples by their shape is a fit, right to about three digits."""
 
 # Made of other distributions: code that names `D`, `t` (makes a tensor) and the leaves `a`, `b`; and values.
 MADE = {
-    "D.Independent(D.Normal(a, b), 1)": [0.2, 1.1], "D.Independent(D.Bernoulli(b / 3), 1)": [1.0, 0.0],
-    "D.MixtureSameFamily(D.Categorical(b), D.Normal(a, b))": 0.3, "D.MixtureSameFamily(D.Categorical(logits=a), D.Poisson(b))": 2.0,
-    "D.MixtureSameFamily(D.Categorical(b), D.Independent(D.Normal(t([[0.1, 0.2], [0.3, 0.4]]), t([1.0, 2.0])), 1))": [0.3, 0.4],
-    "D.MixtureSameFamily(D.Categorical(t([[1.0, 2.0], [3.0, 1.0]])), D.Gamma(t([[1.0, 2.0], [3.0, 1.0]]), b))": [0.3, 0.4],
+    "D.Independent(D.Normal(a, b), 1)": [0.2, 1.1],
+    "D.Independent(D.Bernoulli(b / 3), 1)": [1.0, 0.0],
+    "D.MixtureSameFamily(D.Categorical(b), D.Normal(a, b))": 0.3,
+    "D.MixtureSameFamily(D.Categorical(logits=a), D.Poisson(b))": 2.0,
+    "D.MixtureSameFamily(D.Categorical(b), D.Independent(D.Normal(t([[0.1, 0.2], [0.3, 0.4]]), t([1.0, 2.0])), 1))": [
+        0.3,
+        0.4,
+    ],
+    "D.MixtureSameFamily(D.Categorical(t([[1.0, 2.0], [3.0, 1.0]])), D.Gamma(t([[1.0, 2.0], [3.0, 1.0]]), b))": [
+        0.3,
+        0.4,
+    ],
     "D.TransformedDistribution(D.Normal(a, b), [D.ExpTransform(), D.AffineTransform(1.0, 2.0)])": [1.5, 2.5],
-    "D.TransformedDistribution(D.Uniform(t(0.0), t(1.0)), [D.SigmoidTransform().inv, D.AffineTransform(a, b)])": [0.2, 0.7],
+    "D.TransformedDistribution(D.Uniform(t(0.0), t(1.0)), [D.SigmoidTransform().inv, D.AffineTransform(a, b)])": [
+        0.2,
+        0.7,
+    ],
     "D.TransformedDistribution(D.Normal(a, b), D.StickBreakingTransform())": [0.2, 0.3, 0.5],
     "D.TransformedDistribution(D.Normal(a, b), [D.TanhTransform(), D.AffineTransform(0.0, -1.0)])": [0.2, -0.3],
     "D.TransformedDistribution(D.Independent(D.Normal(a, b), 1), D.ReshapeTransform((2,), (1, 2)))": [[0.2, 0.3]],
     "D.TransformedDistribution(D.Normal(a, b), D.SoftplusTransform(cache_size=1))": [0.2, 0.3],
     "D.TransformedDistribution(D.Exponential(b), D.PowerTransform(a * a))": [0.2, 0.3],
     "D.TransformedDistribution(D.LogNormal(a, b), D.CumulativeDistributionTransform(D.HalfNormal(b)))": [0.2, 0.3],
-}  # fmt: skip
+}
 LEAVES = {"a": [0.5, -1.0], "b": [1.5, 0.3]}
 
 # Transforms: code, and what they map.
 TRANSFORMS = {
-    "D.ExpTransform()": [0.3, -1.0], "D.SigmoidTransform()": [0.3, -1.0], "D.TanhTransform()": [0.3, -1.0], "D.SoftplusTransform()": [0.3, -1.0],
-    "D.AbsTransform()": [0.3, -1.0], "D.PowerTransform(2.0)": [0.3, 1.0], "D.PowerTransform(t([2.0, 0.5]))": [0.3, 1.0],
-    "D.AffineTransform(0.5, -2.0)": [0.3, 1.0], "D.AffineTransform(t([0.5, 1.0]), t([2.0, -1.0]))": [0.3, 1.0], "D.AffineTransform(0.5, t([2.0, -1.0]), event_dim=1)": [0.3, 1.0],
-    "D.SoftmaxTransform()": [0.3, 1.0, -0.5], "D.StickBreakingTransform()": [0.3, 1.0, -0.5], "D.CorrCholeskyTransform()": [0.3, 1.0, -0.5],
-    "D.LowerCholeskyTransform()": [[0.3, 1.0], [-0.5, 0.2]], "D.PositiveDefiniteTransform()": [[0.3, 1.0], [-0.5, 0.2]],
-    "D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], lengths=[1, 2])": [0.3, 1.0, -0.5], "D.CatTransform([D.ExpTransform(), D.StickBreakingTransform()], dim=-1, lengths=[1, 2])": [0.3, 1.0, -0.5],
-    "D.StackTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)])": [0.3, 1.0], "D.ComposeTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0), D.TanhTransform()])": [0.3, -1.0],
-    "D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.StickBreakingTransform()])": [0.3, -1.0], "D.identity_transform": [0.3, 1.0],
-    "D.IndependentTransform(D.ExpTransform(), 1)": [0.3, 1.0], "D.ReshapeTransform((4,), (2, 2))": [0.3, 1.0, 2.0, 3.0], "D.ExpTransform().inv": [0.3, 1.0],
-    "D.CumulativeDistributionTransform(D.Normal(t(0.3), t(2.0)))": [0.3, 1.0], "D.ComposeTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)]).inv": [0.3, 1.0],
-    "D.biject_to(D.constraints.positive)": [0.3, 1.0], "D.biject_to(D.constraints.interval(-1.0, 2.0))": [0.3, 1.0], "D.biject_to(D.constraints.simplex)": [0.3, 1.0],
-    "D.transform_to(D.constraints.simplex)": [0.3, 1.0], "D.transform_to(D.constraints.positive_definite)": [[0.3, 1.0], [0.2, 0.1]], "D.biject_to(D.constraints.corr_cholesky)": [0.3],
-    "D.biject_to(D.constraints.less_than(2.0))": [0.3, 1.0], "D.biject_to(D.constraints.independent(D.constraints.greater_than(2.0), 1))": [0.3, 1.0],
-    "D.biject_to(D.constraints.cat([D.constraints.positive, D.constraints.real]))": [0.3, 1.0], "D.transform_to(D.constraints.stack([D.constraints.positive, D.constraints.real]))": [0.3, 1.0],
+    "D.ExpTransform()": [0.3, -1.0],
+    "D.SigmoidTransform()": [0.3, -1.0],
+    "D.TanhTransform()": [0.3, -1.0],
+    "D.SoftplusTransform()": [0.3, -1.0],
+    "D.AbsTransform()": [0.3, -1.0],
+    "D.PowerTransform(2.0)": [0.3, 1.0],
+    "D.PowerTransform(t([2.0, 0.5]))": [0.3, 1.0],
+    "D.AffineTransform(0.5, -2.0)": [0.3, 1.0],
+    "D.AffineTransform(t([0.5, 1.0]), t([2.0, -1.0]))": [0.3, 1.0],
+    "D.AffineTransform(0.5, t([2.0, -1.0]), event_dim=1)": [0.3, 1.0],
+    "D.SoftmaxTransform()": [0.3, 1.0, -0.5],
+    "D.StickBreakingTransform()": [0.3, 1.0, -0.5],
+    "D.CorrCholeskyTransform()": [0.3, 1.0, -0.5],
+    "D.LowerCholeskyTransform()": [[0.3, 1.0], [-0.5, 0.2]],
+    "D.PositiveDefiniteTransform()": [[0.3, 1.0], [-0.5, 0.2]],
+    "D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], lengths=[1, 2])": [0.3, 1.0, -0.5],
+    "D.CatTransform([D.ExpTransform(), D.StickBreakingTransform()], dim=-1, lengths=[1, 2])": [0.3, 1.0, -0.5],
+    "D.StackTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)])": [0.3, 1.0],
+    "D.ComposeTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0), D.TanhTransform()])": [0.3, -1.0],
+    "D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.StickBreakingTransform()])": [0.3, -1.0],
+    "D.identity_transform": [0.3, 1.0],
+    "D.IndependentTransform(D.ExpTransform(), 1)": [0.3, 1.0],
+    "D.ReshapeTransform((4,), (2, 2))": [0.3, 1.0, 2.0, 3.0],
+    "D.ExpTransform().inv": [0.3, 1.0],
+    "D.CumulativeDistributionTransform(D.Normal(t(0.3), t(2.0)))": [0.3, 1.0],
+    "D.ComposeTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)]).inv": [0.3, 1.0],
+    "D.biject_to(D.constraints.positive)": [0.3, 1.0],
+    "D.biject_to(D.constraints.interval(-1.0, 2.0))": [0.3, 1.0],
+    "D.biject_to(D.constraints.simplex)": [0.3, 1.0],
+    "D.transform_to(D.constraints.simplex)": [0.3, 1.0],
+    "D.transform_to(D.constraints.positive_definite)": [[0.3, 1.0], [0.2, 0.1]],
+    "D.biject_to(D.constraints.corr_cholesky)": [0.3],
+    "D.biject_to(D.constraints.less_than(2.0))": [0.3, 1.0],
+    "D.biject_to(D.constraints.independent(D.constraints.greater_than(2.0), 1))": [0.3, 1.0],
+    "D.biject_to(D.constraints.cat([D.constraints.positive, D.constraints.real]))": [0.3, 1.0],
+    "D.transform_to(D.constraints.stack([D.constraints.positive, D.constraints.real]))": [0.3, 1.0],
     "D.biject_to(D.constraints.half_open_interval(0.0, 3.0))": [0.3, 1.0],
-}  # fmt: skip
+}
 
 # Constraints: code, and values to check.
 CONSTRAINTS = {
-    "real": [0.3, math.nan], "positive": [0.0, 1.0], "nonnegative": [0.0, -1.0], "greater_than(2.0)": [2.0, 3.0], "greater_than_eq(t([2.0, 4.0]))": [2.0, 3.0], "less_than(2.0)": [2.0, 1.0],
-    "interval(0.0, 2.0)": [2.0, 3.0], "half_open_interval(0.0, 2.0)": [2.0, 0.0], "unit_interval": [0.5, 1.5], "boolean": [0.0, 1.0, 0.5], "nonnegative_integer": [0.0, 1.5, -1.0],
-    "positive_integer": [0.0, 2.0], "integer_interval(1, 3)": [1.0, 4.0, 1.5], "one_hot": [[0.0, 1.0], [1.0, 1.0]], "simplex": [[0.3, 0.7], [0.3, 0.8]], "real_vector": [[0.3, math.nan], [0.3, 0.8]],
-    "multinomial(3)": [[1.0, 2.0], [2.0, 2.0]], "lower_triangular": [[1.0, 0.0], [2.0, 0.0]], "lower_cholesky": [[[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [2.0, 1.0]]],
-    "corr_cholesky": [[[1.0, 0.0], [0.6, 0.8]], [[1.0, 0.0], [2.0, 1.0]]], "square": [[1.0, 0.0]], "symmetric": [[1.0, 0.5], [0.5, 1.0]], "positive_semidefinite": [[1.0, 1.0], [1.0, 1.0]],
-    "positive_definite": [[[1.0, 0.5], [0.5, 1.0]], [[1.0, 2.0], [2.0, 1.0]]], "independent(positive, 1)": [[1.0, 2.0], [0.0, 1.0]], "cat([positive, real], 0, [1, 2])": [1.0, 2.0, math.nan],
-    "stack([positive, real])": [0.0, 2.0], "MixtureSameFamilyConstraint(positive)": [0.0, 2.0], "MixtureSameFamilyConstraint(simplex)": [[0.3, 0.7], [0.3, 0.8]], "dependent": 1.0,
+    "real": [0.3, math.nan],
+    "positive": [0.0, 1.0],
+    "nonnegative": [0.0, -1.0],
+    "greater_than(2.0)": [2.0, 3.0],
+    "greater_than_eq(t([2.0, 4.0]))": [2.0, 3.0],
+    "less_than(2.0)": [2.0, 1.0],
+    "interval(0.0, 2.0)": [2.0, 3.0],
+    "half_open_interval(0.0, 2.0)": [2.0, 0.0],
+    "unit_interval": [0.5, 1.5],
+    "boolean": [0.0, 1.0, 0.5],
+    "nonnegative_integer": [0.0, 1.5, -1.0],
+    "positive_integer": [0.0, 2.0],
+    "integer_interval(1, 3)": [1.0, 4.0, 1.5],
+    "one_hot": [[0.0, 1.0], [1.0, 1.0]],
+    "simplex": [[0.3, 0.7], [0.3, 0.8]],
+    "real_vector": [[0.3, math.nan], [0.3, 0.8]],
+    "multinomial(3)": [[1.0, 2.0], [2.0, 2.0]],
+    "lower_triangular": [[1.0, 0.0], [2.0, 0.0]],
+    "lower_cholesky": [[[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [2.0, 1.0]]],
+    "corr_cholesky": [[[1.0, 0.0], [0.6, 0.8]], [[1.0, 0.0], [2.0, 1.0]]],
+    "square": [[1.0, 0.0]],
+    "symmetric": [[1.0, 0.5], [0.5, 1.0]],
+    "positive_semidefinite": [[1.0, 1.0], [1.0, 1.0]],
+    "positive_definite": [[[1.0, 0.5], [0.5, 1.0]], [[1.0, 2.0], [2.0, 1.0]]],
+    "independent(positive, 1)": [[1.0, 2.0], [0.0, 1.0]],
+    "cat([positive, real], 0, [1, 2])": [1.0, 2.0, math.nan],
+    "stack([positive, real])": [0.0, 2.0],
+    "MixtureSameFamilyConstraint(positive)": [0.0, 2.0],
+    "MixtureSameFamilyConstraint(simplex)": [[0.3, 0.7], [0.3, 0.8]],
+    "dependent": 1.0,
     "dependent(is_discrete=True, event_dim=1)": 1.0,
-}  # fmt: skip
+}
 
 # Pairs that have a divergence: parameters by class, two sets each.
 POSITIVE2 = {"concentration": [1.5, 2.0], "rate": [0.7, 1.0]}
 KL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "Bernoulli": ({"probs": [0.3, 0.8]}, {"probs": [0.5, 0.1]}), "Beta": (PAIR, {"concentration1": [1.5, 2.0], "concentration0": [0.7, 1.0]}),
-    "Binomial": ({"total_count": 6, "probs": [0.3, 0.8]}, {"total_count": 6, "probs": [0.5, 0.1]}), "Categorical": ({"probs": [P3, P3B]}, {"probs": [P3B, P3]}),
-    "Cauchy": (LOC, LOC2), "ContinuousBernoulli": ({"probs": [0.3, 0.8]}, {"probs": [0.6, 0.1]}), "Dirichlet": ({"concentration": [0.5, 3.0, 1.0]}, {"concentration": [1.0, 1.0, 1.5]}),
-    "Exponential": ({"rate": [0.5, 2.0]}, {"rate": [1.0, 1.5]}), "Gamma": (SHAPE, POSITIVE2), "Geometric": ({"probs": [0.3, 0.8]}, {"probs": [0.5, 0.1]}), "Gumbel": (LOC, LOC2),
-    "HalfNormal": ({"scale": [1.5, 0.3]}, {"scale": [1.0, 2.0]}), "Laplace": (LOC, LOC2), "LogNormal": (LOC, LOC2), "Chi2": ({"df": [0.7, 4.0]}, {"df": [1.0, 2.0]}),
-    "LowRankMultivariateNormal": ({"loc": [0.5, -1.0], **FACTOR}, {"loc": [0.1, 0.2], "cov_factor": [[0.3], [1.4]], "cov_diag": [0.9, 0.2]}),
-    "MultivariateNormal": ({"loc": [0.5, -1.0], "covariance_matrix": COVARIANCE}, {"loc": [0.0, 0.3], "scale_tril": LOWER}),
-    "Normal": (LOC, LOC2), "OneHotCategorical": ({"probs": P3}, {"probs": P3B}), "Pareto": ({"scale": [0.5, 1.0], "alpha": [2.5, 3.0]}, {"scale": [0.4, 0.5], "alpha": [1.0, 2.0]}),
-    "Poisson": ({"rate": [0.8, 20.0]}, {"rate": [1.0, 15.0]}), "Uniform": ({"low": [0.1, 0.3], "high": [0.5, 0.9]}, {"low": [-1.0, 0.2], "high": [3.0, 0.8]}),
-    "Wishart": ({"df": 3.5, "covariance_matrix": COVARIANCE}, {"df": 4.0, "covariance_matrix": OTHER}), "VonMises": ({"loc": 0.1, "concentration": 1.0}, {"loc": 0.3, "concentration": 2.0}),
-}  # fmt: skip
+    "Bernoulli": ({"probs": [0.3, 0.8]}, {"probs": [0.5, 0.1]}),
+    "Beta": (PAIR, {"concentration1": [1.5, 2.0], "concentration0": [0.7, 1.0]}),
+    "Binomial": ({"total_count": 6, "probs": [0.3, 0.8]}, {"total_count": 6, "probs": [0.5, 0.1]}),
+    "Categorical": ({"probs": [P3, P3B]}, {"probs": [P3B, P3]}),
+    "Cauchy": (LOC, LOC2),
+    "ContinuousBernoulli": ({"probs": [0.3, 0.8]}, {"probs": [0.6, 0.1]}),
+    "Dirichlet": ({"concentration": [0.5, 3.0, 1.0]}, {"concentration": [1.0, 1.0, 1.5]}),
+    "Exponential": ({"rate": [0.5, 2.0]}, {"rate": [1.0, 1.5]}),
+    "Gamma": (SHAPE, POSITIVE2),
+    "Geometric": ({"probs": [0.3, 0.8]}, {"probs": [0.5, 0.1]}),
+    "Gumbel": (LOC, LOC2),
+    "HalfNormal": ({"scale": [1.5, 0.3]}, {"scale": [1.0, 2.0]}),
+    "Laplace": (LOC, LOC2),
+    "LogNormal": (LOC, LOC2),
+    "Chi2": ({"df": [0.7, 4.0]}, {"df": [1.0, 2.0]}),
+    "LowRankMultivariateNormal": (
+        {"loc": [0.5, -1.0], **FACTOR},
+        {"loc": [0.1, 0.2], "cov_factor": [[0.3], [1.4]], "cov_diag": [0.9, 0.2]},
+    ),
+    "MultivariateNormal": (
+        {"loc": [0.5, -1.0], "covariance_matrix": COVARIANCE},
+        {"loc": [0.0, 0.3], "scale_tril": LOWER},
+    ),
+    "Normal": (LOC, LOC2),
+    "OneHotCategorical": ({"probs": P3}, {"probs": P3B}),
+    "Pareto": ({"scale": [0.5, 1.0], "alpha": [2.5, 3.0]}, {"scale": [0.4, 0.5], "alpha": [1.0, 2.0]}),
+    "Poisson": ({"rate": [0.8, 20.0]}, {"rate": [1.0, 15.0]}),
+    "Uniform": ({"low": [0.1, 0.3], "high": [0.5, 0.9]}, {"low": [-1.0, 0.2], "high": [3.0, 0.8]}),
+    "Wishart": ({"df": 3.5, "covariance_matrix": COVARIANCE}, {"df": 4.0, "covariance_matrix": OTHER}),
+    "VonMises": ({"loc": 0.1, "concentration": 1.0}, {"loc": 0.3, "concentration": 2.0}),
+}
 
 
 def numbers(x: Any) -> list[Any]:
@@ -137,7 +249,11 @@ def graph(x: Any, leaves: dict[str, Any]) -> str | None:
     rows = []
     for node in nodes:
         shown = node.name().rpartition("::")[2].removesuffix("Backward0")
-        targets = [names.get(id(node.variable), "?")] if hasattr(node, "variable") else ["-" if t is None else str(places[t]) for t, _ in node.next_functions]
+        targets = (
+            [names.get(id(node.variable), "?")]
+            if hasattr(node, "variable")
+            else ["-" if t is None else str(places[t]) for t, _ in node.next_functions]
+        )
         rows.append(" ".join([shown, *targets]))
     return ";".join(rows)
 
@@ -145,9 +261,13 @@ def graph(x: Any, leaves: dict[str, Any]) -> str | None:
 def build(torch: Any, kind: str, parameters: dict[str, Any], dtype: Any) -> tuple[Any, dict[str, Any]]:
     made = {
         name: torch.tensor(value, dtype=dtype, requires_grad=True)
-        if (name not in ("total_count", "dim") and not (kind == "Wishart" and name == "df" and isinstance(value, float))) or isinstance(value, list) else value
+        if (
+            name not in ("total_count", "dim") and not (kind == "Wishart" and name == "df" and isinstance(value, float))
+        )
+        or isinstance(value, list)
+        else value
         for name, value in parameters.items()
-    }  # fmt: skip
+    }
     cls = getattr(torch.distributions, kind, None) or getattr(torch.distributions.relaxed_bernoulli, kind)
     return cls(**made), {k: t for k, t in made.items() if hasattr(t, "grad")}
 
@@ -176,7 +296,11 @@ def told(found: dict[str, Any], name: str, run: Any, leaves: dict[str, Any], tor
 
 def facts(torch: Any, d: Any, leaves: dict[str, Any], value: Any) -> dict[str, Any]:
     """Everything of one distribution."""
-    found: dict[str, Any] = {"shapes": [list(d.batch_shape), list(d.event_shape)], "repr": repr(d), "flags": [d.has_rsample, d.has_enumerate_support]}
+    found: dict[str, Any] = {
+        "shapes": [list(d.batch_shape), list(d.event_shape)],
+        "repr": repr(d),
+        "flags": [d.has_rsample, d.has_enumerate_support],
+    }
     try:
         found["support"] = [repr(d.support), d.support.event_dim, d.support.is_discrete]
     except NotImplementedError:
@@ -234,7 +358,11 @@ def observe_transform(torch: Any, code: str) -> dict[str, Any]:
         told(found, way, lambda way=way: tuple(getattr(transform, way)((3, *x.shape))), leaves, torch)
     cached = transform.with_cache(1) if not isinstance(transform, type(D.ExpTransform().inv)) else transform
     z = cached(x)
-    return found | {"shown": repr(transform), "cached": cached.inv(z) is x, "equal": [transform == cached, transform == D.TanhTransform(), transform.inv.inv == transform]}
+    return found | {
+        "shown": repr(transform),
+        "cached": cached.inv(z) is x,
+        "equal": [transform == cached, transform == D.TanhTransform(), transform.inv.inv == transform],
+    }
 
 
 def observe_constraint(torch: Any, code: str) -> dict[str, Any]:
@@ -242,9 +370,10 @@ def observe_constraint(torch: Any, code: str) -> dict[str, Any]:
     constraint = eval(code, {**vars(module), "t": torch.tensor})
     found: dict[str, Any] = {"shown": repr(constraint)}
     for name, run in (
-        ("check", lambda: constraint.check(torch.tensor(CONSTRAINTS[code])).tolist()), ("event_dim", lambda: constraint.event_dim),
+        ("check", lambda: constraint.check(torch.tensor(CONSTRAINTS[code])).tolist()),
+        ("event_dim", lambda: constraint.event_dim),
         ("is_discrete", lambda: constraint.is_discrete),
-    ):  # fmt: skip
+    ):
         try:
             found[name] = run()
         except Exception as error:
@@ -278,7 +407,7 @@ D.ReshapeTransform((2,), (1, 2)).forward_shape(()) | D.IndependentTransform(D.Ex
 D.StickBreakingTransform().event_dim | D.CorrCholeskyTransform().event_dim | D.SoftmaxTransform().forward_shape(()) | D.biject_to(D.constraints.square) | D.biject_to(D.constraints.positive_definite) | D.transform_to(3) | D.biject_to.register(3, 4) | D.constraints.independent(3, 1) | D.constraints.independent(D.constraints.real, -1)
 D.constraints.independent(D.constraints.real, 2).check(t([1.0])) | D.constraints.cat([3]) | D.constraints.stack([D.constraints.real], 4).check(t([1.0])) | D.constraints.cat([D.constraints.real], 0, [1, 2]) | D.constraints.dependent.event_dim | D.constraints.dependent.check(t(1.0)) | D.constraints.Constraint().check(t(1.0)) | D.utils.vec_to_tril_matrix(t([1.0, 2.0])) | D.utils.tril_matrix_to_vec(torch.eye(2), 3)
 D.Distribution.set_default_validate_args(3) | D.RelaxedBernoulli(t(0.5)) | D.RelaxedOneHotCategorical(t(0.5), t([0.5, 0.5])).log_prob(t([0.5, 0.6])) | D.HalfNormal(t(-1.0)) | D.HalfCauchy(t(1.0)).log_prob(t(-1.0)) | D.Pareto(t(1.0), t(1.0)).log_prob(t(0.5)) | D.LogNormal(t(0.0), t(1.0)).log_prob(t(-0.5)) | D.LogisticNormal(t([0.0]), t([1.0])).log_prob(t([0.5, 0.6]))
-"""  # fmt: skip
+"""
 
 
 def refusals(torch: Any) -> dict[str, str]:

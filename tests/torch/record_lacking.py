@@ -7,10 +7,25 @@ from pathlib import Path
 
 EXPECTED = Path(__file__).with_name("lacking.json")
 PARTS = (
-    "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.linalg", "torch.fft",
-    "torch.special", "torch.signal.windows", "torch.autograd", "torch.utils.data", "torch.optim", "torch.optim.lr_scheduler",
-    "torch.testing", "torch.random", "torch.func", "torch.amp",
-)  # fmt: skip
+    "torch",
+    "torch.Tensor",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.utils",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+    "torch.signal.windows",
+    "torch.autograd",
+    "torch.utils.data",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.testing",
+    "torch.random",
+    "torch.func",
+    "torch.amp",
+)
 
 
 def find(torch, path):
@@ -29,7 +44,11 @@ def public(owner):
     for name in dir(owner):
         value = getattr(owner, name, None)
         home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or "torch"
-        if not name.startswith("_") and home.partition(".")[0] == "torch" and name not in ("torch", "Tensor", "TYPE_CHECKING"):
+        if (
+            not name.startswith("_")
+            and home.partition(".")[0] == "torch"
+            and name not in ("torch", "Tensor", "TYPE_CHECKING")
+        ):
             yield name
 
 

@@ -15,9 +15,17 @@ D, C = torch.distributions, torch.distributions.constraints
 
 def near(ours, theirs, tolerance):
     if isinstance(theirs, list):
-        return isinstance(ours, list) and len(ours) == len(theirs) and all(near(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+        return (
+            isinstance(ours, list)
+            and len(ours) == len(theirs)
+            and all(near(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+        )
     if isinstance(theirs, dict):
-        return isinstance(ours, dict) and ours.keys() == theirs.keys() and all(near(ours[k], theirs[k], tolerance) for k in theirs)
+        return (
+            isinstance(ours, dict)
+            and ours.keys() == theirs.keys()
+            and all(near(ours[k], theirs[k], tolerance) for k in theirs)
+        )
     if isinstance(theirs, float) and not isinstance(ours, str):
         return abs(ours - theirs) <= tolerance * max(1.0, abs(theirs))
     return ours == theirs
@@ -29,7 +37,9 @@ def same(ours, theirs, name):
         fitted = key == "rsample" and (name in recorded.FITTED or "Gamma" in name)
         tolerance = 3e-3 if fitted else 1e-5 if key == "narrow" else 1e-7
         found = ours[key]
-        if name.startswith("Wishart") and key == "rsample":  # PyTorch cannot differentiate these samples: it changes a mask that it has saved
+        if (
+            name.startswith("Wishart") and key == "rsample"
+        ):  # PyTorch cannot differentiate these samples: it changes a mask that it has saved
             found, wanted = found[:-1], wanted[:-1]
         assert near(found, wanted, tolerance), f"{name}: {key}"
 
@@ -72,8 +82,17 @@ def test_refusals_are_in_the_words_of_pytorch():
 
 
 def test_modules_have_the_names_of_pytorch():
-    for name in ("normal.Normal", "categorical.Categorical", "kl.kl_divergence", "multivariate_normal.MultivariateNormal", "utils.broadcast_all",
-                 "transforms.ExpTransform", "constraint_registry.biject_to", "studentT.StudentT", "relaxed_categorical.ExpRelaxedCategorical"):  # fmt: skip
+    for name in (
+        "normal.Normal",
+        "categorical.Categorical",
+        "kl.kl_divergence",
+        "multivariate_normal.MultivariateNormal",
+        "utils.broadcast_all",
+        "transforms.ExpTransform",
+        "constraint_registry.biject_to",
+        "studentT.StudentT",
+        "relaxed_categorical.ExpRelaxedCategorical",
+    ):
         module, _, attribute = name.partition(".")
         assert hasattr(importlib.import_module(f"{D.__name__}.{module}"), attribute)
 
@@ -114,11 +133,21 @@ def test_a_divergence_can_be_registered_for_a_class_of_a_script():
     assert D.kl_divergence(D.Normal(0.0, 1.0), Mine(0.0, 1.0)) == 0
 
 
-@pytest.mark.parametrize("make", [
-    lambda: D.Normal(0.0, 1.0), lambda: D.Gamma(2.0, 3.0), lambda: D.Beta(2.0, 3.0), lambda: D.Weibull(1.0, 2.0),
-    lambda: D.Kumaraswamy(2.0, 3.0), lambda: D.Gumbel(0.5, 2.0), lambda: D.GeneralizedPareto(0.1, 1.0, 0.2),
-    lambda: D.ContinuousBernoulli(0.3), lambda: D.Laplace(0.0, 1.0), lambda: D.StudentT(4.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: D.Normal(0.0, 1.0),
+        lambda: D.Gamma(2.0, 3.0),
+        lambda: D.Beta(2.0, 3.0),
+        lambda: D.Weibull(1.0, 2.0),
+        lambda: D.Kumaraswamy(2.0, 3.0),
+        lambda: D.Gumbel(0.5, 2.0),
+        lambda: D.GeneralizedPareto(0.1, 1.0, 0.2),
+        lambda: D.ContinuousBernoulli(0.3),
+        lambda: D.Laplace(0.0, 1.0),
+        lambda: D.StudentT(4.0),
+    ],
+)
 def test_densities_add_up_to_one(make):
     x = torch.linspace(-3.1415, 60, 60001, dtype=torch.float64)
     d = make()

@@ -26,11 +26,15 @@ NOT_THERE = [
     (lambda: torch.backends.mkldnn.frob, AttributeError, "torch.backends.mkldnn.frob is not available"),
     (lambda: torch.set_num_threads("a"), RuntimeError, "set_num_threads expects an int, but got str"),
     (lambda: torch.set_num_threads(0), RuntimeError, "set_num_threads expects a positive integer"),
-    (lambda: torch.set_deterministic_debug_mode(7), RuntimeError, "invalid value of debug_mode, expected 0, 1, or 2, but got 7"),
+    (
+        lambda: torch.set_deterministic_debug_mode(7),
+        RuntimeError,
+        "invalid value of debug_mode, expected 0, 1, or 2, but got 7",
+    ),
     (lambda: torch.autocast("meta"), RuntimeError, "unsupported scalarType"),
     (lambda: torch.autocast(3), ValueError, "Expected `device_type` of type `str`"),
     (lambda: torch.utils.nothing, AttributeError, "torch.utils.nothing is not available"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("act, kind, text", NOT_THERE, ids=[text for _, _, text in NOT_THERE])
@@ -39,21 +43,34 @@ def test_what_is_not_there_says_so(act, kind, text):
         act()
 
 
-@pytest.mark.parametrize("compile, name", [
-    (lambda f: torch.compile(f), "torch.compile"),
-    (lambda f: torch.compile(mode="max-autotune")(f), "torch.compile"),
-    (lambda f: torch.jit.script(f), "torch.jit.script"),
-    (lambda f: torch.jit.trace(f, torch.ones(1)), "torch.jit.trace"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "compile, name",
+    [
+        (lambda f: torch.compile(f), "torch.compile"),
+        (lambda f: torch.compile(mode="max-autotune")(f), "torch.compile"),
+        (lambda f: torch.jit.script(f), "torch.jit.script"),
+        (lambda f: torch.jit.trace(f, torch.ones(1)), "torch.jit.trace"),
+    ],
+)
 def test_compiling_gives_the_same_function_and_warns_once(compile, name, monkeypatch, recwarn):
     monkeypatch.setattr(jit, "_said", set())
     for _ in range(3):
         assert compile(abs) is abs
-    assert [str(w.message) for w in recwarn] == [f"{name} does not compile in autograph's engine: the code runs as it is"]
+    assert [str(w.message) for w in recwarn] == [
+        f"{name} does not compile in autograph's engine: the code runs as it is"
+    ]
 
 
 def test_marks_for_compilers_leave_functions_as_they_are():
-    for mark in (jit.ignore, jit.ignore(drop=True), jit.unused, jit.export, jit.script_if_tracing, torch.compiler.disable, torch.compiler.disable()):
+    for mark in (
+        jit.ignore,
+        jit.ignore(drop=True),
+        jit.unused,
+        jit.export,
+        jit.script_if_tracing,
+        torch.compiler.disable,
+        torch.compiler.disable(),
+    ):
         assert mark(abs) is abs
 
 
@@ -198,13 +215,36 @@ def test_an_unknown_precision_is_warned_of():
     assert torch.get_float32_matmul_precision() == "highest"
 
 
-@pytest.mark.parametrize("make, kind, text", [
-    (lambda: torch.autocast("cuda"), UserWarning, "CUDA is not available or torch_xla is imported. Disabling autocast"),
-    (lambda: torch.autocast("cpu", dtype=torch.float32), UserWarning, "In CPU autocast, but the target dtype is not supported"),
-    (lambda: torch.amp.GradScaler(), UserWarning, "torch.cuda.amp.GradScaler is enabled, but CUDA is not available"),
-    (lambda: torch.cuda.amp.GradScaler(enabled=False), FutureWarning, r"Please use `torch.amp.GradScaler\('cuda', args...\)` instead"),
-    (lambda: torch.cuda.amp.autocast(enabled=False), FutureWarning, r"Please use `torch.amp.autocast\('cuda', args...\)` instead"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, kind, text",
+    [
+        (
+            lambda: torch.autocast("cuda"),
+            UserWarning,
+            "CUDA is not available or torch_xla is imported. Disabling autocast",
+        ),
+        (
+            lambda: torch.autocast("cpu", dtype=torch.float32),
+            UserWarning,
+            "In CPU autocast, but the target dtype is not supported",
+        ),
+        (
+            lambda: torch.amp.GradScaler(),
+            UserWarning,
+            "torch.cuda.amp.GradScaler is enabled, but CUDA is not available",
+        ),
+        (
+            lambda: torch.cuda.amp.GradScaler(enabled=False),
+            FutureWarning,
+            r"Please use `torch.amp.GradScaler\('cuda', args...\)` instead",
+        ),
+        (
+            lambda: torch.cuda.amp.autocast(enabled=False),
+            FutureWarning,
+            r"Please use `torch.amp.autocast\('cuda', args...\)` instead",
+        ),
+    ],
+)
 def test_what_needs_a_gpu_is_disabled_with_a_warning(make, kind, text):
     with pytest.warns(kind, match=text):
         made = make()
@@ -262,8 +302,14 @@ def test_steps_out_of_order_say_so():
         scaler.scale(3)
 
 
-@pytest.mark.parametrize("call", ["torch.distributed.init_process_group()", "torch.nn.parallel.DistributedDataParallel(None)",
-                                  "torch.hub.load_state_dict_from_url('x')"])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.distributed.init_process_group()",
+        "torch.nn.parallel.DistributedDataParallel(None)",
+        "torch.hub.load_state_dict_from_url('x')",
+    ],
+)
 def test_what_needs_more_than_one_process_or_a_network_says_so_when_it_is_called(call):
     with pytest.raises(RuntimeError, match="in autograph's engine"):
         eval(call)
@@ -277,7 +323,13 @@ def test_types_of_results_are_found_by_name():
 
 def test_versions_compare_by_their_numbers():
     Version = torch.torch_version.TorchVersion
-    assert sorted(map(Version, ("2.13.0+cpu", "2.2.1", "2.13.0", "2.13.0rc1", "1.9"))) == ["1.9", "2.2.1", "2.13.0rc1", "2.13.0", "2.13.0+cpu"]
+    assert sorted(map(Version, ("2.13.0+cpu", "2.2.1", "2.13.0", "2.13.0rc1", "1.9"))) == [
+        "1.9",
+        "2.2.1",
+        "2.13.0rc1",
+        "2.13.0",
+        "2.13.0+cpu",
+    ]
     assert Version("2.0.0") == "2.0"
     assert Version("2.0") != "2.1"
     assert len({Version("2.0"), "2.0"}) == 1

@@ -6,18 +6,35 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._kernels import cpu
 
-GAMMA = np.array([
-    (0.001, 1e-09, 2.014769392626168e-05), (0.5, 0.1, 0.5097655670826973), (0.5, 3, 2.9129424164403646), (1, 0.5, 0.806979116825318),
-    (5, 5, 1.0339193521127075), (5, 1, 0.41468824768962703), (5, 12, 1.5508363766251059), (300, 290, 0.9836913479381038),
-    (300, 330, 1.0489944554677773), (2000, 2000, 1.0000833374988094),
-])  # fmt: skip
+GAMMA = np.array(
+    [
+        (0.001, 1e-09, 2.014769392626168e-05),
+        (0.5, 0.1, 0.5097655670826973),
+        (0.5, 3, 2.9129424164403646),
+        (1, 0.5, 0.806979116825318),
+        (5, 5, 1.0339193521127075),
+        (5, 1, 0.41468824768962703),
+        (5, 12, 1.5508363766251059),
+        (300, 290, 0.9836913479381038),
+        (300, 330, 1.0489944554677773),
+        (2000, 2000, 1.0000833374988094),
+    ]
+)
 """Shape, variate, slope."""
-BETA = np.array([
-    (0.01, 0.01, 0.02, 37.90819941386521), (0.3, 0.5, 0.5, 1.3220415512632513), (0.7, 0.5, 0.5, 2.2494405929877455),
-    (0.9, 0.2, 3, 2.0255406469507458), (0.2, 5, 20, 0.041912198746086), (0.5, 8, 8, 0.06516797233523608),
-    (0.001, 0.7, 600, 0.0019159238682808155), (0.999, 400, 0.3, 0.0025009363511544784), (0.6, 300, 200, 0.0020024462808407514),
-    (0.7, 2, 3, 0.3067515481969157),
-])  # fmt: skip
+BETA = np.array(
+    [
+        (0.01, 0.01, 0.02, 37.90819941386521),
+        (0.3, 0.5, 0.5, 1.3220415512632513),
+        (0.7, 0.5, 0.5, 2.2494405929877455),
+        (0.9, 0.2, 3, 2.0255406469507458),
+        (0.2, 5, 20, 0.041912198746086),
+        (0.5, 8, 8, 0.06516797233523608),
+        (0.001, 0.7, 600, 0.0019159238682808155),
+        (0.999, 400, 0.3, 0.0025009363511544784),
+        (0.6, 300, 200, 0.0020024462808407514),
+        (0.7, 2, 3, 0.3067515481969157),
+    ]
+)
 """Variate, both shapes, slope / (1 - variate)."""
 
 
@@ -60,9 +77,12 @@ def test_elements_of_a_dirichlet_sample_move_by_nothing_together():
 
 
 COUNTS = [
-    [0, 0, 0, 0, 2, 13, 978, 0], [0, 0, 1, 9, 21, 203, 20036, 2], [0, 1, 3, 17, 44, 482, 49960, 4], [0, 1, 4, 31, 75, 695, 69975, 3],
+    [0, 0, 0, 0, 2, 13, 978, 0],
+    [0, 0, 1, 9, 21, 203, 20036, 2],
+    [0, 1, 3, 17, 44, 482, 49960, 4],
+    [0, 1, 4, 31, 75, 695, 69975, 3],
     [0, 1, 5, 40, 100, 999, 99900, 7],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -75,13 +95,32 @@ def test_counts_are_the_numbers_of_pytorch(dtype):
     assert torch.rand(1).item() == 0.2880874276161194
 
 
-@pytest.mark.parametrize("make, kind, text", [
-    (lambda: torch.poisson(torch.tensor(-1.0)), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),
-    (lambda: torch.poisson(torch.tensor([1])), NotImplementedError, "\"poisson_cpu\" not implemented for 'Long'"),
-    (lambda: torch.binomial(torch.tensor([1]), torch.tensor([0.5])), ValueError, "binomial only supports floating-point dtypes for count, got: Long"),
-    (lambda: torch.vmap(torch.poisson)(torch.ones(2)), RuntimeError, "vmap: called random operation while in randomness error mode"),
-    (lambda: torch.vmap(torch.poisson, randomness="same")(torch.ones(2)), RuntimeError, "Vmap does not currently support same randomness"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, kind, text",
+    [
+        (
+            lambda: torch.poisson(torch.tensor(-1.0)),
+            RuntimeError,
+            "invalid Poisson rate, expected rate to be non-negative",
+        ),
+        (lambda: torch.poisson(torch.tensor([1])), NotImplementedError, "\"poisson_cpu\" not implemented for 'Long'"),
+        (
+            lambda: torch.binomial(torch.tensor([1]), torch.tensor([0.5])),
+            ValueError,
+            "binomial only supports floating-point dtypes for count, got: Long",
+        ),
+        (
+            lambda: torch.vmap(torch.poisson)(torch.ones(2)),
+            RuntimeError,
+            "vmap: called random operation while in randomness error mode",
+        ),
+        (
+            lambda: torch.vmap(torch.poisson, randomness="same")(torch.ones(2)),
+            RuntimeError,
+            "Vmap does not currently support same randomness",
+        ),
+    ],
+)
 def test_refusals_are_in_the_words_of_pytorch(make, kind, text):
     with pytest.raises(kind, match=text):
         make()

@@ -110,12 +110,27 @@ def world(torch: Any, torchvision: Any, v2: Any) -> dict[str, Any]:
     f = u.to(torch.float32) / 256
     transforms = torchvision.transforms
     return {
-        "torch": torch, "T": transforms, "v2": v2, "F": transforms.functional, "U": torchvision.utils,
-        "D": torchvision.datasets, "M": transforms.InterpolationMode, "A": A, "im": im, "gray": im.convert("L"),
-        "one": im.convert("1"), "deep": Image.fromarray(A[:, :, 0].astype(np.uint16) * 257), "saved": saved, "u": u, "f": f,
-        "wide": Image.fromarray(A[:, :, 0].astype(np.int32) * 999), "real": Image.fromarray(A[:, :, 0].astype(np.float32)),
-        "b": torch.stack([f, f.flip(-1), f * 0.5]), "leaf": lambda: f.clone().requires_grad_(), "nodes": nodes,
-    }  # fmt: skip
+        "torch": torch,
+        "T": transforms,
+        "v2": v2,
+        "F": transforms.functional,
+        "U": torchvision.utils,
+        "D": torchvision.datasets,
+        "M": transforms.InterpolationMode,
+        "A": A,
+        "im": im,
+        "gray": im.convert("L"),
+        "one": im.convert("1"),
+        "deep": Image.fromarray(A[:, :, 0].astype(np.uint16) * 257),
+        "saved": saved,
+        "u": u,
+        "f": f,
+        "wide": Image.fromarray(A[:, :, 0].astype(np.int32) * 999),
+        "real": Image.fromarray(A[:, :, 0].astype(np.float32)),
+        "b": torch.stack([f, f.flip(-1), f * 0.5]),
+        "leaf": lambda: f.clone().requires_grad_(),
+        "nodes": nodes,
+    }
 
 
 def nodes(node: Any) -> Any:

@@ -26,9 +26,11 @@ def md5(data):
 PICTURES = np.arange(5 * 28 * 28, dtype=np.uint8).reshape(5, 28, 28)
 LABELS = np.array([3, 1, 4, 1, 5], dtype=np.uint8)
 FILES = {
-    "train-images-idx3-ubyte": idx(PICTURES), "train-labels-idx1-ubyte": idx(LABELS),
-    "t10k-images-idx3-ubyte": idx(PICTURES[:2]), "t10k-labels-idx1-ubyte": idx(LABELS[:2]),
-}  # fmt: skip
+    "train-images-idx3-ubyte": idx(PICTURES),
+    "train-labels-idx1-ubyte": idx(LABELS),
+    "t10k-images-idx3-ubyte": idx(PICTURES[:2]),
+    "t10k-labels-idx1-ubyte": idx(LABELS[:2]),
+}
 
 
 @pytest.fixture
@@ -53,7 +55,9 @@ def test_mnist_reads_pictures_and_labels(mnist):
 
 def test_mnist_feeds_a_loader(mnist):
     pytest.importorskip("PIL")
-    data = datasets.MNIST(mnist, transform=transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))]))
+    data = datasets.MNIST(
+        mnist, transform=transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))])
+    )
     pictures, labels = next(iter(torch.utils.data.DataLoader(data, batch_size=4)))
     assert pictures.shape == (4, 1, 28, 28)
     assert labels.tolist() == [3, 1, 4, 1]
@@ -140,11 +144,18 @@ def python2(text):
 def batch(rows, labels):
     """A batch as it is published: pickled by Python 2."""
     array = (
-        b"cnumpy.core.multiarray\n_reconstruct\nq\x01cnumpy\nndarray\nq\x02K\x00\x85" + python2(b"b") + b"\x87R(K\x01"
-        + b"".join(b"M" + struct.pack("<H", n) for n in rows.shape) + b"\x86cnumpy\ndtype\nq\x03" + python2(b"u1")
-        + b"K\x00K\x01\x87R(K\x03" + python2(b"|") + b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89" + python2(rows.tobytes())
+        b"cnumpy.core.multiarray\n_reconstruct\nq\x01cnumpy\nndarray\nq\x02K\x00\x85"
+        + python2(b"b")
+        + b"\x87R(K\x01"
+        + b"".join(b"M" + struct.pack("<H", n) for n in rows.shape)
+        + b"\x86cnumpy\ndtype\nq\x03"
+        + python2(b"u1")
+        + b"K\x00K\x01\x87R(K\x03"
+        + python2(b"|")
+        + b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89"
+        + python2(rows.tobytes())
         + b"tb"
-    )  # fmt: skip
+    )
     listed = b"](" + b"".join(b"K" + bytes([label]) for label in labels) + b"e"
     return b"\x80\x02}(" + python2(b"data") + array + python2(b"labels") + listed + b"u."
 
@@ -163,11 +174,15 @@ def install(monkeypatch, folder, kind, data, meta):
 META = pickle.dumps({"label_names": ["cat", "dog"]}, protocol=2)
 
 
-@pytest.mark.parametrize("data", [
-    batch(ROWS, [1, 0]),
-    pickle.dumps({b"data": ROWS, b"labels": [1, 0]}, protocol=2),
-    pickle.dumps({"data": ROWS, "fine_labels": [1, 0]}, protocol=3),
-], ids=["Python 2", "protocol 2", "protocol 3"])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        batch(ROWS, [1, 0]),
+        pickle.dumps({b"data": ROWS, b"labels": [1, 0]}, protocol=2),
+        pickle.dumps({"data": ROWS, "fine_labels": [1, 0]}, protocol=3),
+    ],
+    ids=["Python 2", "protocol 2", "protocol 3"],
+)
 def test_cifar_reads_batches(tmp_path, monkeypatch, data):
     install(monkeypatch, tmp_path, datasets.CIFAR10, data, META)
     found = datasets.CIFAR10(tmp_path)
@@ -218,7 +233,7 @@ HOSTILE = {
     "no end": batch(ROWS, [1, 0])[:-1],
     "no dict": pickle.dumps([1], protocol=2),
     "a memo beyond all memory": b"\x80\x02Nr\xff\xff\xff\xff}.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "a memo beyond all memory"])
@@ -253,7 +268,11 @@ def test_a_folder_is_a_class(pictures):
     found = datasets.ImageFolder(str(pictures), transform=transforms.PILToTensor())
     assert found.classes == ["cat", "dog"]
     assert found.class_to_idx == {"cat": 0, "dog": 1}
-    assert [os.path.relpath(path, pictures) for path, _ in found.imgs] == ["cat/one.PNG", "cat/small/one.PNG", "dog/one.PNG"]
+    assert [os.path.relpath(path, pictures) for path, _ in found.imgs] == [
+        "cat/one.PNG",
+        "cat/small/one.PNG",
+        "dog/one.PNG",
+    ]
     assert found.targets == [0, 0, 1]
     assert (found[1][0][:, 0, 0].tolist(), found[1][1]) == ([7, 8, 9], 0)
 
@@ -264,7 +283,9 @@ def test_what_counts_as_a_file_can_be_told(pictures):
 
     found = datasets.DatasetFolder(pictures, read, extensions=(".txt",), allow_empty=True)
     assert list(found) == [("good dog", 1)]
-    with pytest.raises(FileNotFoundError, match=r"Found no valid file for the classes cat. Supported extensions are: .txt"):
+    with pytest.raises(
+        FileNotFoundError, match=r"Found no valid file for the classes cat. Supported extensions are: .txt"
+    ):
         datasets.DatasetFolder(pictures, read, extensions=(".txt",))
     with pytest.raises(ValueError, match="Both extensions and is_valid_file cannot be None or not None"):
         datasets.DatasetFolder(pictures, read)

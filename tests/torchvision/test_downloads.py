@@ -51,9 +51,14 @@ def test_a_file_is_brought_once(site, tmp_path):
     assert os.listdir(tmp_path / "a") == ["whole.bin"]
 
 
-@pytest.mark.parametrize("page, md5, text", [
-    ("lost", None, "cannot be downloaded"), ("cut", None, "cannot be downloaded"), ("whole", "0" * 32, "does not have the MD5 0000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "page, md5, text",
+    [
+        ("lost", None, "cannot be downloaded"),
+        ("cut", None, "cannot be downloaded"),
+        ("whole", "0" * 32, "does not have the MD5 0000"),
+    ],
+)
 def test_what_fails_leaves_nothing(site, tmp_path, page, md5, text):
     with pytest.raises(RuntimeError, match=text):
         utils.download_url(f"{site}/{page}", tmp_path, md5=md5)
@@ -62,7 +67,9 @@ def test_what_fails_leaves_nothing(site, tmp_path, page, md5, text):
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x.gz", "file:///etc/passwd", "ftp://127.0.0.1/x", "nonsense"])
 def test_without_a_network_one_sentence_says_where_to_put_the_file(tmp_path, url):
-    with pytest.raises(RuntimeError, match=r"cannot be downloaded \(.*\): without a network, put the file at .* yourself"):
+    with pytest.raises(
+        RuntimeError, match=r"cannot be downloaded \(.*\): without a network, put the file at .* yourself"
+    ):
         utils.download_url(url, tmp_path)
 
 
@@ -117,7 +124,9 @@ def packed(*members):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("name, data", [("x.tar.gz", tar("a/b", "c")), ("x.tgz", tar("a/b", "c")), ("x.zip", packed("a/b", "c", "d/"))])
+@pytest.mark.parametrize(
+    "name, data", [("x.tar.gz", tar("a/b", "c")), ("x.tgz", tar("a/b", "c")), ("x.zip", packed("a/b", "c", "d/"))]
+)
 def test_archives_are_unpacked_beside_themselves(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     assert utils.extract_archive(tmp_path / name, remove_finished=True) == str(tmp_path)
@@ -127,10 +136,15 @@ def test_archives_are_unpacked_beside_themselves(tmp_path, name, data):
 
 
 ESCAPES = {
-    "above.tar.gz": tar("fine", "../out"), "deep.tar.gz": tar("a/../../out"), "absolute.tar.gz": tar("/out"),
-    "link.tar.gz": tar("out", type=tarfile.SYMTYPE, linkname="/etc"), "hard.tar.gz": tar("out", type=tarfile.LNKTYPE, linkname="../x"),
-    "device.tar.gz": tar("out", type=tarfile.CHRTYPE), "above.zip": packed("fine", "../out"), "absolute.zip": packed("/out"),
-}  # fmt: skip
+    "above.tar.gz": tar("fine", "../out"),
+    "deep.tar.gz": tar("a/../../out"),
+    "absolute.tar.gz": tar("/out"),
+    "link.tar.gz": tar("out", type=tarfile.SYMTYPE, linkname="/etc"),
+    "hard.tar.gz": tar("out", type=tarfile.LNKTYPE, linkname="../x"),
+    "device.tar.gz": tar("out", type=tarfile.CHRTYPE),
+    "above.zip": packed("fine", "../out"),
+    "absolute.zip": packed("/out"),
+}
 
 
 @pytest.mark.parametrize("name", ESCAPES)

@@ -61,14 +61,17 @@ def test_what_is_missing_is_told_before_a_run(script):
     assert "; ".join(f"{lack.line} {lack.name}" for lack in scan(script.encode())) == MISSING[script]
 
 
-@pytest.mark.parametrize("get, text", [
-    (lambda: torchvision.models, "torchvision.models is not available in autograph's engine yet"),
-    (lambda: torchvision.datasets.ImageNet, "torchvision.datasets.ImageNet is not available"),
-    (lambda: torchvision.transforms.GaussianBlur, "torchvision.transforms.GaussianBlur is not available"),
-    (lambda: torchvision.transforms.totensor, "did you mean torchvision.transforms.ToTensor"),
-    (lambda: torchvision.transforms.v2.CutMix, "torchvision.transforms.v2.CutMix is not available"),
-    (lambda: torchvision.utils.draw_bounding_boxes, "torchvision.utils.draw_bounding_boxes is not available"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "get, text",
+    [
+        (lambda: torchvision.models, "torchvision.models is not available in autograph's engine yet"),
+        (lambda: torchvision.datasets.ImageNet, "torchvision.datasets.ImageNet is not available"),
+        (lambda: torchvision.transforms.GaussianBlur, "torchvision.transforms.GaussianBlur is not available"),
+        (lambda: torchvision.transforms.totensor, "did you mean torchvision.transforms.ToTensor"),
+        (lambda: torchvision.transforms.v2.CutMix, "torchvision.transforms.v2.CutMix is not available"),
+        (lambda: torchvision.utils.draw_bounding_boxes, "torchvision.utils.draw_bounding_boxes is not available"),
+    ],
+)
 def test_every_other_name_is_one_clear_error(get, text):
     with pytest.raises(AttributeError, match=text):
         get()
@@ -77,7 +80,10 @@ def test_every_other_name_is_one_clear_error(get, text):
 def test_a_missing_module_is_named_as_the_script_names_it(autograph, tmp_path):
     (tmp_path / "s.py").write_text("from torchvision.models import resnet18\n")
     done = autograph("run", "-q", "s.py")
-    assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: torchvision.models is not available in autograph's engine yet"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "ModuleNotFoundError: torchvision.models is not available in autograph's engine yet"
+    )
 
 
 def test_tensors_do_without_pillow_and_pictures_say_what_they_need(monkeypatch):
@@ -85,8 +91,13 @@ def test_tensors_do_without_pillow_and_pictures_say_what_they_need(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
     assert torchvision.transforms.Resize(2)(torch.ones(1, 4, 4)).shape == (1, 2, 2)
-    for act in (lambda: torchvision.datasets.FakeData(2, (3, 4, 4))[0], lambda: torchvision.transforms.ToPILImage()(torch.ones(1, 2, 2))):
-        with pytest.raises(ModuleNotFoundError, match=r"torchvision needs Pillow for pictures: pip install 'autograph-cli\[vision\]'"):
+    for act in (
+        lambda: torchvision.datasets.FakeData(2, (3, 4, 4))[0],
+        lambda: torchvision.transforms.ToPILImage()(torch.ones(1, 2, 2)),
+    ):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"torchvision needs Pillow for pictures: pip install 'autograph-cli\[vision\]'"
+        ):
             act()
 
 

@@ -23,9 +23,17 @@ def alike(ours, theirs, slack=0):
     if isinstance(theirs, float):
         return math.isclose(ours, theirs, rel_tol=2e-4, abs_tol=2e-5)
     if isinstance(theirs, list):
-        return isinstance(ours, list) and len(ours) == len(theirs) and all(alike(o, t, slack) for o, t in zip(ours, theirs, strict=True))
+        return (
+            isinstance(ours, list)
+            and len(ours) == len(theirs)
+            and all(alike(o, t, slack) for o, t in zip(ours, theirs, strict=True))
+        )
     if isinstance(theirs, dict):
-        return isinstance(ours, dict) and ours.keys() == theirs.keys() and all(alike(ours[k], theirs[k], slack) for k in theirs)
+        return (
+            isinstance(ours, dict)
+            and ours.keys() == theirs.keys()
+            and all(alike(ours[k], theirs[k], slack) for k in theirs)
+        )
     return ours == theirs
 
 

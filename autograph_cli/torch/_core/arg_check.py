@@ -18,15 +18,79 @@ from .class_names import type_name
 from .parsing import Parser, Signature, parser, takes
 from .tensor import Tensor
 
-QUICK = frozenset((
-    "add_", "argmax", "backward", "bmm", "cat", "clamp", "clamp_min", "clone", "contiguous", "copy_", "cross_entropy", "detach", "dim", "div_",
-    "dropout", "embedding", "eq", "expand", "flatten", "ge", "gelu", "gt", "item", "layer_norm", "le", "leaky_relu", "linear", "log_softmax", "lt",
-    "matmul", "max", "mean", "min", "mm", "mse_loss", "mul_", "ne", "norm", "numel", "ones", "permute", "pow", "rand", "randn",
-    "relu", "reshape", "select", "size", "softmax", "squeeze", "stack", "std", "sub_", "sum", "t", "tensor", "to", "transpose",
-    "unsqueeze", "var", "view", "where", "zero_", "zeros", "zeros_like",
-))  # fmt: skip
+QUICK = frozenset(
+    (
+        "add_",
+        "argmax",
+        "backward",
+        "bmm",
+        "cat",
+        "clamp",
+        "clamp_min",
+        "clone",
+        "contiguous",
+        "copy_",
+        "cross_entropy",
+        "detach",
+        "dim",
+        "div_",
+        "dropout",
+        "embedding",
+        "eq",
+        "expand",
+        "flatten",
+        "ge",
+        "gelu",
+        "gt",
+        "item",
+        "layer_norm",
+        "le",
+        "leaky_relu",
+        "linear",
+        "log_softmax",
+        "lt",
+        "matmul",
+        "max",
+        "mean",
+        "min",
+        "mm",
+        "mse_loss",
+        "mul_",
+        "ne",
+        "norm",
+        "numel",
+        "ones",
+        "permute",
+        "pow",
+        "rand",
+        "randn",
+        "relu",
+        "reshape",
+        "select",
+        "size",
+        "softmax",
+        "squeeze",
+        "stack",
+        "std",
+        "sub_",
+        "sum",
+        "t",
+        "tensor",
+        "to",
+        "transpose",
+        "unsqueeze",
+        "var",
+        "view",
+        "where",
+        "zero_",
+        "zeros",
+        "zeros_like",
+    )
+)
 """Functions that look at their arguments only after something went wrong."""
-_WRONG_KIND = re.compile(r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len")
+_WRONG_KIND = re.compile(
+    r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
+)
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -39,14 +103,21 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
     return {
         name: guarded(Check(space, name, run), home)
         for name, run in found.items()
-        if isinstance(run, FunctionType) and not name.startswith("_") and (names is None or name in names) and not looks_itself(run)
+        if isinstance(run, FunctionType)
+        and not name.startswith("_")
+        and (names is None or name in names)
+        and not looks_itself(run)
     }
 
 
 def looks_itself(run: Any) -> bool:
     """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
     op = getattr(run, "op", None)
-    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+    return (
+        op is not None
+        and not hasattr(run, "__wrapped__")
+        and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+    )
 
 
 def guarded(check: Check, home: str = "") -> Callable[..., Any]:
@@ -96,7 +167,9 @@ def kinds(args: Any) -> tuple[Any, ...]:
     """The types of arguments, and of the first element of lists."""
     found = tuple(map(type, args))
     if tuple in found or list in found:
-        return tuple((k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in zip(found, args, strict=True))
+        return tuple(
+            (k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in zip(found, args, strict=True)
+        )
     return found
 
 
@@ -138,7 +211,9 @@ class Check:
             raise TypeError(f"unbound method TensorBase.{self.name}() needs an argument")
         if not isinstance(args[0], Tensor):
             kind = type_name(args[0])
-            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object")
+            raise TypeError(
+                f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
+            )
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
@@ -156,7 +231,9 @@ class Check:
         for place, name in enumerate(code.co_varnames[: code.co_argcount]):
             x = args[place] if place < len(args) else kwargs.get(name)
             if notes.get(name) == "Tensor" and (place < len(args) or name in kwargs) and not isinstance(x, Tensor):
-                return TypeError(f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}")
+                return TypeError(
+                    f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}"
+                )
         return None
 
     def _unclear(self, args: tuple[Any, ...], error: Exception) -> Exception:
@@ -204,7 +281,9 @@ class Delegate(Check):
 
     __slots__ = ("renamed",)
 
-    def __init__(self, space: str, name: str, run: Callable[..., Any], renamed: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, space: str, name: str, run: Callable[..., Any], renamed: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(space, name, run)
         self.renamed = renamed or {}
 

@@ -49,9 +49,16 @@ INSIDE = _names("affine_grid_generator linalg_pinv")
 """What is not listed, but is one operation whose last product is: its result is of the lower dtype."""
 
 DEFAULTS: Mapping[str, dtypes.dtype] = {
-    "cpu": dtypes.bfloat16, "cuda": dtypes.float16, "hpu": dtypes.bfloat16, "ipu": dtypes.float16, "maia": dtypes.bfloat16,
-    "mps": dtypes.float16, "mtia": dtypes.float16, "xla": dtypes.bfloat16, "xpu": dtypes.float16,
-}  # fmt: skip
+    "cpu": dtypes.bfloat16,
+    "cuda": dtypes.float16,
+    "hpu": dtypes.bfloat16,
+    "ipu": dtypes.float16,
+    "maia": dtypes.bfloat16,
+    "mps": dtypes.float16,
+    "mtia": dtypes.float16,
+    "xla": dtypes.bfloat16,
+    "xpu": dtypes.float16,
+}
 """The lower dtype of each device that has autocast."""
 
 

@@ -16,8 +16,14 @@ from .tensor import Tensor, make
 from .transforms import Batched, batched
 
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves (of `inputs` only, if given).
 
     >>> from autograph_cli import torch
@@ -49,9 +55,17 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> Any:  # fmt: skip
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """The gradients of `outputs` by `inputs`, as a tuple; of a dict of inputs, as a dict.
 
     >>> from autograph_cli import torch
@@ -64,8 +78,17 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     if isinstance(inputs, dict):
-        found = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
-                     is_grads_batched, materialize_grads)  # fmt: skip
+        found = grad(
+            outputs,
+            list(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return dict(zip(inputs, found, strict=True))
     roots, targets = sequence(outputs), sequence(inputs)
     if not targets:
@@ -74,7 +97,15 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if wrong is not None:
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(wrong).__name__}")
     if is_grads_batched:
-        return _grad_batched(roots, targets, gradients_for(grad_outputs, len(roots)), retain_graph, create_graph, allow_unused, materialize_grads)
+        return _grad_batched(
+            roots,
+            targets,
+            gradients_for(grad_outputs, len(roots)),
+            retain_graph,
+            create_graph,
+            allow_unused,
+            materialize_grads,
+        )
     keep = create_graph if retain_graph is None else retain_graph
     if L.levels:
         _check_followed(roots)
@@ -108,8 +139,15 @@ def gradients(call: GradCall) -> list[Tensor | None]:
     return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
 
 
-def _grad_batched(roots: list[Any], targets: list[Any], grads: list[Any], retain_graph: bool | None, create_graph: bool,
-                  allow_unused: bool | None, materialize_grads: bool) -> tuple[Any, ...]:  # fmt: skip
+def _grad_batched(
+    roots: list[Any],
+    targets: list[Any],
+    grads: list[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Any, ...]:
     """A `grad` call for each row of the gradients, all at once: a vmap over them."""
     level = BatchLevel(_rows(roots, grads))
     with running(level):

@@ -293,7 +293,9 @@ class Pass:
             return fit(g, leaf._like)
         except Misfit as misfit:
             got, wanted = map(list, misfit.args)
-            raise RuntimeError(f"invalid gradient at index 0 - got {got} but expected shape compatible with {wanted}") from None
+            raise RuntimeError(
+                f"invalid gradient at index 0 - got {got} but expected shape compatible with {wanted}"
+            ) from None
 
     # -- the careful way
 
@@ -310,7 +312,11 @@ class Pass:
             g = self._before(node, extra, g)
             if g is None and not node._takes_none:
                 return [None] * len(node._edges)
-        grads = self._formulas(node, g, self.recorded) if self.recorded or L.autocast is None else self._cast_formulas(node, g)
+        grads = (
+            self._formulas(node, g, self.recorded)
+            if self.recorded or L.autocast is None
+            else self._cast_formulas(node, g)
+        )
         if L.anomaly and L.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
@@ -318,7 +324,8 @@ class Pass:
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
-                None if g is None or e is None else fitting(g, like_at(e)) for e, g in zip(node._edges, grads, strict=False)
+                None if g is None or e is None else fitting(g, like_at(e))
+                for e, g in zip(node._edges, grads, strict=False)
             ]
         except Misfit as misfit:
             raise invalid(node, grads, misfit) from None

@@ -322,7 +322,18 @@ def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) ->
     )
 
 
-_ARITHMETIC = ("copy", "sub", "mul", "div", "clamp", "clamp_min", "clamp_max", "logical_and", "logical_or", "logical_xor")
+_ARITHMETIC = (
+    "copy",
+    "sub",
+    "mul",
+    "div",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
 _IN_PLACE = {
     **dict.fromkeys(_ARITHMETIC, "inplace arithmetic"),
     **{name: f"{name}_" for name in ("fill", "index_fill", "index_put", "index_add", "scatter_add")},

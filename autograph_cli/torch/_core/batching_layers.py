@@ -60,7 +60,9 @@ def _convolution_backward(call: Call) -> Any:
     size = call.size
     grad, image = call.full("grad_output"), call.full("input")
     if not call.has("weight") and not mask[1]:
-        found = f.convolution_backward(first_two(grad), first_two(image), kernel, *geometry, groups, (mask[0], False, False))
+        found = f.convolution_backward(
+            first_two(grad), first_two(image), kernel, *geometry, groups, (mask[0], False, False)
+        )
         over = (1, *range(3, grad._raw.ndim))
         by_bias = f.sum_dim_IntList(grad, over, False) if mask[2] else None
         return apart(found[0], size) if mask[0] else None, None, by_bias
@@ -309,9 +311,15 @@ def _index_put(call: Call) -> Any:
     picked = dims.broadcast(*(i._raw.shape for i in indices if i is not None))
     picked += tuple(n for n, i in zip_longest(target._raw.shape, indices[: target._raw.ndim]) if i is None)
     shape = (*picked[1 + made : 1 + made + before], *picked[1 : 1 + made], *picked[1 + made + before :])
-    values = f.expand(raised(values, call.has("values"), len(shape)), (call.size, *shape) if call.has("values") else shape)
+    values = f.expand(
+        raised(values, call.has("values"), len(shape)), (call.size, *shape) if call.has("values") else shape
+    )
     values = expanded(values, call.has("values"), call.size)
     if before:
-        order = (*range(1 + before, 1 + before + made), *range(1, 1 + before), *range(1 + before + made, values._raw.ndim))
+        order = (
+            *range(1 + before, 1 + before + made),
+            *range(1, 1 + before),
+            *range(1 + before + made, values._raw.ndim),
+        )
         values = f.permute(values, (0, *order))
     return dispatch.run(call.op, (target, indices, values, call["accumulate"]))

@@ -22,6 +22,7 @@ f = operations
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Note a function as the rule of the operations of these identifiers."""
+
     def decorate(run: Rule) -> Rule:
         rules.update(dict.fromkeys(names, run))
         return run
@@ -35,7 +36,9 @@ def family(run: Rule, names: str) -> None:
 
 
 family(pointwise, "_cdist_forward _euclidean_dist alias alias_copy _prelu_kernel")
-family(leading, """
+family(
+    leading,
+    """
     softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy
     transpose__fresh select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
     diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes split_with_sizes_copy unsafe_split
@@ -49,10 +52,13 @@ family(leading, """
     linalg_eigh linalg_eig geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve linalg_householder_product ormqr
     linalg_ldl_factor_ex _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd
     pixel_shuffle pixel_unshuffle
-""")
+""",
+)
 family(partial(leading, empty=False), "squeeze_dims squeeze__dims squeeze_copy_dims flip")
 family(partial(leading, more=1), "unsqueeze unsqueeze_copy unsqueeze_in_place stack diag_embed")
-family(folded, """
+family(
+    folded,
+    """
     reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
     reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward
     replication_pad2d_backward replication_pad3d_backward max_pool2d_with_indices max_pool3d_with_indices
@@ -62,7 +68,8 @@ family(folded, """
     avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d _adaptive_avg_pool2d_backward
     _adaptive_avg_pool3d_backward max_unpool2d max_unpool3d grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d
     grid_sampler_3d_backward channel_shuffle clone_format im2col col2im
-""")
+""",
+)
 
 
 @rule("_unique2", "unique_dim", "unique_consecutive", "masked_select")
@@ -216,7 +223,9 @@ def _to_copy_plain(call: Call) -> Any:
 # ---------------------------------------------------------------- reductions of everything
 
 
-def _over_all(name: str, *, vector: bool = False, tail: Callable[[Call], tuple[Any, ...]] = lambda call: (False,)) -> Rule:
+def _over_all(
+    name: str, *, vector: bool = False, tail: Callable[[Call], tuple[Any, ...]] = lambda call: (False,)
+) -> Rule:
     """The reduction `name` over all dimensions of a sample; `vector`: over those of the flattened one."""
 
     def run(call: Call) -> Any:
@@ -240,9 +249,12 @@ def _with_dtype(name: str, **options: Any) -> Rule:
 
 
 rules |= {
-    "sum": _with_dtype("sum_dim_IntList"), "mean": _with_dtype("mean_dim"), "prod": _with_dtype("prod_dim_int", vector=True),
-    "max": _over_all("amax"), "min": _over_all("amin"),
-}  # fmt: skip
+    "sum": _with_dtype("sum_dim_IntList"),
+    "mean": _with_dtype("mean_dim"),
+    "prod": _with_dtype("prod_dim_int", vector=True),
+    "max": _over_all("amax"),
+    "min": _over_all("amin"),
+}
 
 
 @rule("norm_Scalar")
@@ -350,7 +362,14 @@ def _in_all(call: Call, _: str, product: Tensor, factors: tuple[str, str]) -> Te
 NONE, MEAN = 0, 1
 
 
-@rule("binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss")
+@rule(
+    "binary_cross_entropy_with_logits",
+    "binary_cross_entropy",
+    "mse_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "soft_margin_loss",
+)
 def _loss(call: Call) -> Any:
     """Element by element, and reduced sample by sample."""
     args, place = aligned(call), call.place("reduction")
@@ -362,11 +381,18 @@ def _loss(call: Call) -> Any:
     return (f.mean_dim if reduction == MEAN else f.sum_dim_IntList)(losses, over, False)
 
 
-@rule("binary_cross_entropy_backward", "mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward",
-      "soft_margin_loss_backward")  # fmt: skip
+@rule(
+    "binary_cross_entropy_backward",
+    "mse_loss_backward",
+    "smooth_l1_loss_backward",
+    "huber_loss_backward",
+    "soft_margin_loss_backward",
+)
 def _loss_backward(call: Call) -> Any:
     args, place = aligned(call), call.place("reduction")
-    shape = f.sub(args[1], args[2], alpha=1)._raw.shape if args[1]._raw.shape != args[2]._raw.shape else args[1]._raw.shape
+    shape = (
+        f.sub(args[1], args[2], alpha=1)._raw.shape if args[1]._raw.shape != args[2]._raw.shape else args[1]._raw.shape
+    )
     rank = max(call.ranks())
     count = math.prod(shape[-rank:]) if rank else 1
     reduction, args[place] = args[place], NONE

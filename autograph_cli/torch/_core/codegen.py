@@ -40,7 +40,9 @@ def install(op: Operation) -> None:
     op.function.__signature__ = _shown_signature(op)
     if op.promotes and simple:
         op.operator = _evaluate(_forward(op, operator=True), {**scope}, op.identifier, "operator")
-    op.bind = _late(lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind")
+    op.bind = _late(
+        lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind"
+    )
     if op.derivatives:
         for world in ("raw", "recorded"):
             setattr(op.node, f"_run_{world}", _Late(op, world))
@@ -53,14 +55,43 @@ def _bind(op: Operation) -> Callable[..., Any]:
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
         "__name__": "autograph_cli.torch._core.compiled",
-        "S": S, "L": L, "OP": op, "NODE": op.node, "Tensor": Tensor, "new": new, "ndarray": np.ndarray,
-        "kernel": op.kernel_function, "general": dispatch.run, "operands": dispatch.operands,
-        "promote_pair": dispatch.promote_pair, "settled": settled, "check_sub": dispatch.check_sub, "check_bool": dispatch.check_bool, "promoted": dispatch.promoted, "as_floating": dispatch.as_floating,
-        "edge_of": edge_of, "next_sequence_nr": next_sequence_nr, "SavedResult": SavedResult, "SavedList": SavedList, "expect": _expect,
-        "make_view": make_view, "strides_of": strides_of, "materialize": materialize, "unpack": unpack, "check_version": check_version,
-        "freed": freed, "write_out": dispatch.write_out, "is_operand": dispatch.is_operand,
-        "like_of": like_of, "CATEGORY": CATEGORY, "FLOATING": FLOATING, "NUMBERS": dispatch.NUMBERS, "wrap_number": dispatch.wrap_number, "check_broadcast": dispatch.check_broadcast, "check_dtypes": dispatch.check_dtypes,
-    }  # fmt: skip
+        "S": S,
+        "L": L,
+        "OP": op,
+        "NODE": op.node,
+        "Tensor": Tensor,
+        "new": new,
+        "ndarray": np.ndarray,
+        "kernel": op.kernel_function,
+        "general": dispatch.run,
+        "operands": dispatch.operands,
+        "promote_pair": dispatch.promote_pair,
+        "settled": settled,
+        "check_sub": dispatch.check_sub,
+        "check_bool": dispatch.check_bool,
+        "promoted": dispatch.promoted,
+        "as_floating": dispatch.as_floating,
+        "edge_of": edge_of,
+        "next_sequence_nr": next_sequence_nr,
+        "SavedResult": SavedResult,
+        "SavedList": SavedList,
+        "expect": _expect,
+        "make_view": make_view,
+        "strides_of": strides_of,
+        "materialize": materialize,
+        "unpack": unpack,
+        "check_version": check_version,
+        "freed": freed,
+        "write_out": dispatch.write_out,
+        "is_operand": dispatch.is_operand,
+        "like_of": like_of,
+        "CATEGORY": CATEGORY,
+        "FLOATING": FLOATING,
+        "NUMBERS": dispatch.NUMBERS,
+        "wrap_number": dispatch.wrap_number,
+        "check_broadcast": dispatch.check_broadcast,
+        "check_dtypes": dispatch.check_dtypes,
+    }
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
     return scope
@@ -175,7 +206,12 @@ def _made(op: Operation) -> list[tuple[str, str]]:
 
 
 def _new(made: str, raw: str) -> list[str]:
-    return [f"    {made} = new(Tensor)", f"    {made}._raw = {raw}", f"    {made}._counter = None", f"    {made}._meta = None"]
+    return [
+        f"    {made} = new(Tensor)",
+        f"    {made}._raw = {raw}",
+        f"    {made}._counter = None",
+        f"    {made}._meta = None",
+    ]
 
 
 def _without_edge(op: Operation) -> str:
@@ -192,7 +228,11 @@ def _number_operand(op: Operation) -> list[str]:
         return []
     first, second = (_argument(p) for p in op.tensors)
     refuse = [f"            check_bool({second})"] if op.name == "sub" else []
-    return [f"        if {second}.__class__ in NUMBERS:", *refuse, f"            {second} = wrap_number({second}, {first})"]
+    return [
+        f"        if {second}.__class__ in NUMBERS:",
+        *refuse,
+        f"            {second} = wrap_number({second}, {first})",
+    ]
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
@@ -238,7 +278,11 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         a, b = names
         # Two NumPy scalars of one class have one dtype; asking a class is cheaper than asking a dtype.
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
-        lines += [f"    if {differ}:", *([f"        check_sub({a}, {b})"] if op.name == "sub" else []), f"        {a}, {b} = promote_pair({a}, {b})"]
+        lines += [
+            f"    if {differ}:",
+            *([f"        check_sub({a}, {b})"] if op.name == "sub" else []),
+            f"        {a}, {b} = promote_pair({a}, {b})",
+        ]
     elif op.promotes:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]
@@ -255,15 +299,23 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     lines = []
     for edge, parameter in zip(edges, op.inputs, strict=True):
         name = _argument(parameter)
-        lines += [
-            f"    {edge} = [e if e is None or e.__class__ is tuple else edge_of(t) for e, t in zip({edge}, {name})]"
-        ] if parameter.is_list else [
-            f"    if {edge}.__class__ is not tuple and {edge} is not None:", f"        {edge} = edge_of({name})",
-        ]  # fmt: skip
+        lines += (
+            [f"    {edge} = [e if e is None or e.__class__ is tuple else edge_of(t) for e, t in zip({edge}, {name})]"]
+            if parameter.is_list
+            else [
+                f"    if {edge}.__class__ is not tuple and {edge} is not None:",
+                f"        {edge} = edge_of({name})",
+            ]
+        )
     none = " and ".join(map(_absent, op.inputs, edges))
     asked = " or ".join(map(_asks, op.inputs))
     hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
-    lines += [f"    if {none} and not ({asked}):", f"        {_without_edge(op)}", f"        {hang}", f"        return {_returned(op)}"]
+    lines += [
+        f"    if {none} and not ({asked}):",
+        f"        {_without_edge(op)}",
+        f"        {hang}",
+        f"        return {_returned(op)}",
+    ]
     if (op.promotes or op.pointwise) and len(op.tensors) > 1 and not op.multiple:
         raws = [f"raw_{p.name}" for p in op.tensors]
         lines += [
@@ -272,8 +324,9 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         ]
     lines += [
         f"    {made}._counter = [0]"
-        for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True) if name in op.saved_names
-    ]  # fmt: skip
+        for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)
+        if name in op.saved_names
+    ]
     lines += [
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
@@ -337,7 +390,11 @@ def _saved(op: Operation, name: str) -> str:
     value = {"sizes": f"{one}._raw.shape", "dtype": f"{one}._raw.dtype", "strides": f"strides_of({one}._raw)"}[tail]
     if each:
         return f"tuple([{value} for t in {shown}])"
-    return f"None if {shown} is None else {value}" if any(p.name == head and p.type == "Tensor?" for p in op.tensors) else value
+    return (
+        f"None if {shown} is None else {value}"
+        if any(p.name == head and p.type == "Tensor?" for p in op.tensors)
+        else value
+    )
 
 
 def _wanted(op: Operation, name: str) -> str:
@@ -379,7 +436,11 @@ def _backward(op: Operation, world: str) -> str:
     if op.saved_names:
         lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
-    shared = [n for n in op.saved_names if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)]
+    shared = [
+        n
+        for n in op.saved_names
+        if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)
+    ]
     derivatives = list(enumerate(op.derivatives))
     if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
         # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will run.
@@ -437,7 +498,8 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     if optional:
-        return [f"if saved[{index}] is not None and saved[{index}]._counter is not None:", f"    check_version(node, {index})"], (
-            f"(None if saved[{index}] is None else saved[{index}]._raw)"
-        )
+        return [
+            f"if saved[{index}] is not None and saved[{index}]._counter is not None:",
+            f"    check_version(node, {index})",
+        ], (f"(None if saved[{index}] is None else saved[{index}]._raw)")
     return [f"if saved[{index}]._counter is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"

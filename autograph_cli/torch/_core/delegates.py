@@ -9,26 +9,67 @@ from typing import Any
 from .arg_check import PUBLIC, Check, Delegate, guarded, looks_itself
 
 HOME = f"{PUBLIC}.nn.functional"
-BOUND = frozenset((
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle", "conv1d", "conv2d",
-    "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "elu_", "gelu", "hardshrink",
-    "hardtanh_", "leaky_relu_", "linear", "native_channel_shuffle", "one_hot", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_", "scaled_dot_product_attention", "selu_", "softplus", "softshrink",
-    "threshold_",
-))  # fmt: skip
+BOUND = frozenset(
+    (
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "bilinear",
+        "celu_",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "elu_",
+        "gelu",
+        "hardshrink",
+        "hardtanh_",
+        "leaky_relu_",
+        "linear",
+        "native_channel_shuffle",
+        "one_hot",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "relu_",
+        "rrelu_",
+        "scaled_dot_product_attention",
+        "selu_",
+        "softplus",
+        "softshrink",
+        "threshold_",
+    )
+)
 """Functions that are PyTorch's compiled ones themselves."""
 OTHERS = {
-    "affine_grid": "affine_grid_generator", "cross_entropy": "cross_entropy_loss", "dropout1d": "feature_dropout",
-    "dropout2d": "feature_dropout", "dropout3d": "feature_dropout", "fold": "col2im", "grid_sample": "grid_sampler",
-    "logsigmoid": "log_sigmoid", "nll_loss": "nll_loss_nd", "unfold": "im2col",
-}  # fmt: skip
+    "affine_grid": "affine_grid_generator",
+    "cross_entropy": "cross_entropy_loss",
+    "dropout1d": "feature_dropout",
+    "dropout2d": "feature_dropout",
+    "dropout3d": "feature_dropout",
+    "fold": "col2im",
+    "grid_sample": "grid_sampler",
+    "logsigmoid": "log_sigmoid",
+    "nll_loss": "nll_loss_nd",
+    "unfold": "im2col",
+}
 """Functions that hand their arguments to one of another name."""
 _TRAINED = ("dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout")
 RENAMED = {"embedding": {"indices": "input"}, **{name: {"train": "training"} for name in _TRAINED}}
 """Arguments that have another name there."""
 _METHODS = frozenset(("softmax", "log_softmax"))
 """Functions that hand their arguments to a method."""
-_UNLIKE = frozenset(("interpolate", "upsample", "max_unpool1d", "max_unpool2d", "max_unpool3d", "embedding_bag", "grid_sample"))
+_UNLIKE = frozenset(
+    ("interpolate", "upsample", "max_unpool1d", "max_unpool2d", "max_unpool3d", "embedding_bag", "grid_sample")
+)
 """Functions that work on their arguments before they hand them on."""
 
 

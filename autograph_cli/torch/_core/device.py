@@ -8,9 +8,7 @@ from .class_names import Named, type_name
 from .state import S
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
-NAMES = (
-    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
-)
+NAMES = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
 """What PyTorch knows as the types of devices, as its message lists them."""
 
 

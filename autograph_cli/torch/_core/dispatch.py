@@ -31,6 +31,7 @@ from .views import bump, check_own_memory, make_view, materialize, strides_of, w
 if TYPE_CHECKING:
     from .operation import Operation
 
+
 class Transforms:
     """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
 
@@ -241,7 +242,12 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
         if _fits(parameter, x):
             fixed.append(x)
-        elif numbers and tensors and (position or op.number_first) and isinstance(x, (bool, int, float, complex, np.generic)):
+        elif (
+            numbers
+            and tensors
+            and (position or op.number_first)
+            and isinstance(x, (bool, int, float, complex, np.generic))
+        ):
             fixed.append(wrap_number(x, tensors[0]))
         else:
             check_call(op, args)

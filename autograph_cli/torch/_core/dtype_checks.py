@@ -20,7 +20,9 @@ def same_for_baddbmm(input: Any, left: Any, right: Any) -> None:
     """RuntimeError unless what is added to products of matrices and both factors have one dtype."""
     if input._raw.dtype != left._raw.dtype:
         kinds = [c_name(x._raw.dtype) for x in (input, left, right)]
-        raise RuntimeError(f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}"
+        )
     same_scalar(left, right)
 
 

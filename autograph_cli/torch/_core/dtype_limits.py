@@ -10,22 +10,55 @@ from . import dtypes
 
 _KERNELS = {
     "biuc": {
-        "gelu": "GeluKernelImpl", "elu": "elu_cpu", "elu_": "elu_cpu", "celu": "elu_cpu", "celu_": "elu_cpu",
-        "leaky_relu": "leaky_relu_cpu", "leaky_relu_": "leaky_relu_cpu", "mish": "mish_cpu", "softplus": "softplus_cpu",
-        "mse_loss": "mse_cpu", "smooth_l1_loss": "smooth_l1_cpu", "huber_loss": "huber_cpu", "native_layer_norm": "LayerNormKernelImpl",
-        "native_group_norm": "GroupNormKernelImpl", "native_batch_norm": "batch_norm", "log_sigmoid_forward": "log_sigmoid_cpu",
-        "hardswish": "hardswish_cpu", "hardsigmoid": "hardsigmoid_cpu", "softshrink": "softshrink_check", "hardshrink": "hardshrink_cpu",
-        "glu": "glu_cpu", "nll_loss_forward": "nll_loss_out_frame", "frac": "frac_cpu", "round_decimals": "round_cpu",
-        "rrelu_with_noise": "leaky_relu_cpu", "rrelu_with_noise_": "leaky_relu_cpu", "softmax": "softmax", "log_softmax": "log_softmax",
+        "gelu": "GeluKernelImpl",
+        "elu": "elu_cpu",
+        "elu_": "elu_cpu",
+        "celu": "elu_cpu",
+        "celu_": "elu_cpu",
+        "leaky_relu": "leaky_relu_cpu",
+        "leaky_relu_": "leaky_relu_cpu",
+        "mish": "mish_cpu",
+        "softplus": "softplus_cpu",
+        "mse_loss": "mse_cpu",
+        "smooth_l1_loss": "smooth_l1_cpu",
+        "huber_loss": "huber_cpu",
+        "native_layer_norm": "LayerNormKernelImpl",
+        "native_group_norm": "GroupNormKernelImpl",
+        "native_batch_norm": "batch_norm",
+        "log_sigmoid_forward": "log_sigmoid_cpu",
+        "hardswish": "hardswish_cpu",
+        "hardsigmoid": "hardsigmoid_cpu",
+        "softshrink": "softshrink_check",
+        "hardshrink": "hardshrink_cpu",
+        "glu": "glu_cpu",
+        "nll_loss_forward": "nll_loss_out_frame",
+        "frac": "frac_cpu",
+        "round_decimals": "round_cpu",
+        "rrelu_with_noise": "leaky_relu_cpu",
+        "rrelu_with_noise_": "leaky_relu_cpu",
+        "softmax": "softmax",
+        "log_softmax": "log_softmax",
     },
     "biu": {"silu": "silu_cpu", "logcumsumexp": "logcumsumexp_out_cpu"},
-    "bc": {"ceil": "ceil_vml_cpu", "floor": "floor_vml_cpu", "trunc": "trunc_vml_cpu", "kthvalue": "kthvalue_cpu", "median": "median_cpu"},
+    "bc": {
+        "ceil": "ceil_vml_cpu",
+        "floor": "floor_vml_cpu",
+        "trunc": "trunc_vml_cpu",
+        "kthvalue": "kthvalue_cpu",
+        "median": "median_cpu",
+    },
     "b": {"abs": "abs_cpu", "dot": "dot", "trace": "trace"},
     "c": {
-        "max": "max_all", "min": "min_all", "cummax": "cummax_cpu", "cummin": "cummin_cpu", "mode": "mode_cpu", "_unique2": "unique",
-        "unique_consecutive": "unique", "unique_dim": "unique",
+        "max": "max_all",
+        "min": "min_all",
+        "cummax": "cummax_cpu",
+        "cummin": "cummin_cpu",
+        "mode": "mode_cpu",
+        "_unique2": "unique",
+        "unique_consecutive": "unique",
+        "unique_dim": "unique",
     },
-}  # fmt: skip
+}
 """Kinds of dtypes (as NumPy calls them) -> operation -> the name of the kernel that lacks them."""
 _CLAMPED = dict.fromkeys(
     ("clamp", "clamp_min", "clamp_max", "hardtanh"), (NotImplementedError, "clamp is not supported for complex types")
@@ -37,14 +70,19 @@ _COMPLEX: dict[str, tuple[type[Exception], str]] = {
     "topk": (RuntimeError, " topk does not support complex dtypes on CPU"),
     "max_dim": (RuntimeError, "max(): does not support complex input"),
     "min_dim": (RuntimeError, "min(): does not support complex input"),
-    "sign": (NotImplementedError, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+    "sign": (
+        NotImplementedError,
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+    ),
     **{
-        name: (RuntimeError, f"{name} not implemented for complex tensors.") for name in ("maximum", "minimum", "fmax", "fmin")
+        name: (RuntimeError, f"{name} not implemented for complex tensors.")
+        for name in ("maximum", "minimum", "fmax", "fmin")
     },
     **{
-        name: (NotImplementedError, f"{name} is not supported for complex inputs") for name in ("floor", "ceil", "trunc")
+        name: (NotImplementedError, f"{name} is not supported for complex inputs")
+        for name in ("floor", "ceil", "trunc")
     },
-}  # fmt: skip
+}
 """What is said of complex numbers by operations that say more than that a kernel lacks them."""
 _NEED_DIMENSIONS = ("cummax", "cummin", "kthvalue", "mode")
 """What does not come to its kernel with a tensor of no dimensions."""

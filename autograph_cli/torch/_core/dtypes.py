@@ -70,12 +70,34 @@ float64 = dtype("float64", np.float64, FLOATING, "DoubleTensor")
 complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloatTensor")
 complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDoubleTensor")
 
-ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
-       complex128)  # fmt: skip
+ALL = (
+    bool_,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
 ALIASES = {
-    "short": int16, "int": int32, "long": int64, "half": float16, "float": float32, "double": float64,
-    "cfloat": complex64, "cdouble": complex128, "bool": bool_,
-}  # fmt: skip
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+    "bool": bool_,
+}
 NAMED = {t.name: t for t in ALL}
 FROM_NUMPY = {t.numpy: t for t in ALL}
 CATEGORY = {t.numpy: t.category for t in ALL}
@@ -90,7 +112,12 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
     """The NumPy dtype of a torch dtype, or of Python's bool, int, float, complex."""
     if isinstance(t, dtype):
         return t.numpy
-    python: dict[Any, np.dtype[Any]] = {bool: bool_.numpy, int: int64.numpy, float: S.default_dtype, complex: complex_default()}
+    python: dict[Any, np.dtype[Any]] = {
+        bool: bool_.numpy,
+        int: int64.numpy,
+        float: S.default_dtype,
+        complex: complex_default(),
+    }
     if t in python:
         return python[t]
     raise TypeError(f"dtype must be torch.dtype, not {type(t).__name__}")
@@ -149,10 +176,22 @@ def _no_promotion(a: np.dtype[Any], b: np.dtype[Any]) -> RuntimeError:
 
 
 _CPP = {
-    "bool": "Bool", "uint8": "Byte", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "int8": "Char",
-    "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "bfloat16": "BFloat16", "float32": "Float",
-    "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
+    "bool": "Bool",
+    "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
 
 
 def cpp_name(t: Any) -> str:
@@ -204,9 +243,19 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
     return result
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-            "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
-            "complex128": "c10::complex<double>"}  # fmt: skip
+_C_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "int64": "long int",
+    "int32": "int",
+    "int16": "short int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
 
 
 def c_name(t: np.dtype[Any]) -> str:

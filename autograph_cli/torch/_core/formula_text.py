@@ -33,9 +33,10 @@ def _definition(code: CodeType) -> _Found | None:
     """Where the source defines a function: the one that has this code, of several on one line."""
     names = code.co_varnames[: code.co_argcount]
     found = [
-        each for each in _definitions(code.co_filename).get(code.co_firstlineno, ())
+        each
+        for each in _definitions(code.co_filename).get(code.co_firstlineno, ())
         if tuple(a.arg for a in each.args.args) == names and getattr(each, "name", "<lambda>") == code.co_name
-    ]  # fmt: skip
+    ]
     for like in (_exactly, _names):
         same = [each for each in found if like(_code_of(each)) == like(code)] if len(found) > 1 else found
         if same:

@@ -51,7 +51,13 @@ def follows(level: DualLevel) -> bool:
 def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
     """An argument's primal and its tangent (None if it has none); lists element by element."""
     if isinstance(x, Dual):
-        return (x._primal, x._tangent) if x._level is level else (split(level, x._primal)[0], None) if not x._level.alive else (x, None)
+        return (
+            (x._primal, x._tangent)
+            if x._level is level
+            else (split(level, x._primal)[0], None)
+            if not x._level.alive
+            else (x, None)
+        )
     if isinstance(x, (tuple, list)) and any(isinstance(t, Dual) for t in x):
         pairs = [split(level, t) for t in x]
         return [p for p, _ in pairs], [t for _, t in pairs]
@@ -75,7 +81,9 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         if "derivative for" in str(error):
             raise no_forward(op) from error
         raise
-    needed = L.grad and any(part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x))
+    needed = L.grad and any(
+        part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
+    )
     fitted = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
         if not dispatch.differentiable(op, i, o):
@@ -254,7 +262,9 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units]
+        slopes = [
+            node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
+        ]
         parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
@@ -286,7 +296,10 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     finally:
         L.grad = mode
     rest = iter(found)
-    return [next(rest) if s is not None else None if o._raw.size else zeros_like(o) for s, o in zip(seeds, outputs, strict=True)]
+    return [
+        next(rest) if s is not None else None if o._raw.size else zeros_like(o)
+        for s, o in zip(seeds, outputs, strict=True)
+    ]
 
 
 def apart(x: Any) -> Any:

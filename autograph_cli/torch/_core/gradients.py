@@ -79,9 +79,10 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
     pairs = enumerate(zip(node._edges, shapes, strict=False))
     index = next(
-        i for i, (e, shape) in pairs
+        i
+        for i, (e, shape) in pairs
         if e is not None and shape == got and not _broadcasts(shape_dtype(like_at(e))[0], got)
-    )  # fmt: skip
+    )
     return RuntimeError(
         f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
         f"compatible with {list(wanted)}"
@@ -126,7 +127,9 @@ def in_layout(g: Any, like: Any) -> Any:
 
 def _moved(a: Any, b: Any) -> bool:
     """Whether two arrays of one shape are laid out differently."""
-    return a.strides != b.strides and any(s != t and n > 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True))
+    return a.strides != b.strides and any(
+        s != t and n > 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)
+    )
 
 
 def _is_dense(raw: Any) -> bool:

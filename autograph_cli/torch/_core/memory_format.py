@@ -12,27 +12,78 @@ import numpy as np
 
 from .dtypes import CATEGORY, FLOATING
 
-ROW_BY_ROW = frozenset((
-    "cumsum", "cumprod", "logcumsumexp", "roll", "softmax", "log_softmax", "gather", "masked_fill_Scalar", "masked_fill_Tensor",
-    "repeat", "stack", "tril", "triu", "sum_dim_IntList", "mean_dim", "prod_dim_int", "var", "std", "norm_ScalarOpt_dim", "amax", "amin",
-    "logsumexp",
-))  # fmt: skip
+ROW_BY_ROW = frozenset(
+    (
+        "cumsum",
+        "cumprod",
+        "logcumsumexp",
+        "roll",
+        "softmax",
+        "log_softmax",
+        "gather",
+        "masked_fill_Scalar",
+        "masked_fill_Tensor",
+        "repeat",
+        "stack",
+        "tril",
+        "triu",
+        "sum_dim_IntList",
+        "mean_dim",
+        "prod_dim_int",
+        "var",
+        "std",
+        "norm_ScalarOpt_dim",
+        "amax",
+        "amin",
+        "logsumexp",
+    )
+)
 """Operations whose result lies row by row, however their argument lies."""
 LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put"))
 """Operations whose (first) result lies as their first argument does."""
 
-CHANNELS_LAST = frozenset((
-    "convolution", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d",
-    "adaptive_max_pool2d", "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",
-    "native_group_norm", "reflection_pad2d", "replication_pad2d", "constant_pad_nd", "pixel_shuffle", "pixel_unshuffle",
-    "channel_shuffle",
-))  # fmt: skip
+CHANNELS_LAST = frozenset(
+    (
+        "convolution",
+        "max_pool2d_with_indices",
+        "max_pool3d_with_indices",
+        "avg_pool2d",
+        "avg_pool3d",
+        "_adaptive_avg_pool2d",
+        "adaptive_max_pool2d",
+        "upsample_nearest2d",
+        "upsample_nearest3d",
+        "upsample_bilinear2d",
+        "upsample_bicubic2d",
+        "native_group_norm",
+        "reflection_pad2d",
+        "replication_pad2d",
+        "constant_pad_nd",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "channel_shuffle",
+    )
+)
 """Operations on images whose result has its channels last in memory if their first argument has."""
 
-NEW_MEMORY = frozenset((
-    "mode", "topk", "cummax", "cummin", "kthvalue", "nanmedian_dim", "median_dim", "median", "nanmedian", "index_select", "max_dim",
-    "min_dim", "max", "min",
-))  # fmt: skip
+NEW_MEMORY = frozenset(
+    (
+        "mode",
+        "topk",
+        "cummax",
+        "cummin",
+        "kthvalue",
+        "nanmedian_dim",
+        "median_dim",
+        "median",
+        "nanmedian",
+        "index_select",
+        "max_dim",
+        "min_dim",
+        "max",
+        "min",
+    )
+)
 """More operations of which a single number must not be its own result, as others may look at its memory."""
 
 

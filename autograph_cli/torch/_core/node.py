@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Edge = tuple["Node", int]
 
+
 def like_of(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if isinstance(raw, np.generic):

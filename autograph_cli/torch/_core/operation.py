@@ -51,8 +51,14 @@ class Derivative:
 class Operation:
     """One operation's record. See `operation` for the meaning of the fields."""
 
-    def __init__(self, schema: Schema, kernel: str | Callable[..., Any], node_name: str,
-                 derivatives: tuple[Derivative, ...], flags: Mapping[str, Any]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        schema: Schema,
+        kernel: str | Callable[..., Any],
+        node_name: str,
+        derivatives: tuple[Derivative, ...],
+        flags: Mapping[str, Any],
+    ) -> None:
         self.schema = schema
         self.name = schema.name
         self.identifier = schema.identifier
@@ -74,7 +80,9 @@ class Operation:
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
         if unknown:
-            raise ValueError(f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument")
+            raise ValueError(
+                f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
+            )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
         self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
         self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
@@ -197,8 +205,14 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, node: str | None = None,
-              joint: Mapping[tuple[str, ...], Formula] | None = None, **options: Any) -> Callable[..., Any]:  # fmt: skip
+def operation(
+    schema: str,
+    kernel: str | Callable[..., Any] | None = None,
+    *,
+    node: str | None = None,
+    joint: Mapping[tuple[str, ...], Formula] | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
     `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
@@ -222,7 +236,9 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
             if name not in order:
                 raise ValueError(f"{parsed.identifier}: no argument {name!r}")
     derivatives.sort(key=lambda d: order[d.inputs[0]])
-    record = Operation(parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags)
+    record = Operation(
+        parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags
+    )
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
     from .codegen import install
@@ -233,5 +249,16 @@ def operation(schema: str, kernel: str | Callable[..., Any] | None = None, *, no
     return record.function
 
 
-_FLAGS = ("promotes", "strict", "number_first", "floating", "view", "pointwise", "linear", "tangent", "nondifferentiable", "list_result",
-          "inline")  # fmt: skip
+_FLAGS = (
+    "promotes",
+    "strict",
+    "number_first",
+    "floating",
+    "view",
+    "pointwise",
+    "linear",
+    "tangent",
+    "nondifferentiable",
+    "list_result",
+    "inline",
+)

@@ -22,13 +22,32 @@ from .tensor import Tensor
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 SHOWN = {
-    "Tensor": "Tensor", "Scalar": "Number", "int": "int", "SymInt": "int", "double": "float", "bool": "bool", "str": "str",
-    "TensorList": "tuple of Tensors", "ITensorListRef": "tuple of Tensors", "c10::List<::std::optional<Tensor>>": "tuple of Tensors",
-    "IntArrayRef": "tuple of ints", "SymIntArrayRef": "tuple of ints", "ArrayRef<double>": "tuple of floats",
-    "ArrayRef<Scalar>": "tuple of Scalars", "ScalarList": "tuple of Scalars", "Generator": "torch.Generator", "ScalarType": "torch.dtype", "Layout": "torch.layout",
-    "MemoryFormat": "torch.memory_format", "Device": "torch.device", "PyObject*": "object", "Storage": "torch.Storage",
-    "DimnameList": "tuple of names", "Dimname": "name", "Stream": "Stream",
-}  # fmt: skip
+    "Tensor": "Tensor",
+    "Scalar": "Number",
+    "int": "int",
+    "SymInt": "int",
+    "double": "float",
+    "bool": "bool",
+    "str": "str",
+    "TensorList": "tuple of Tensors",
+    "ITensorListRef": "tuple of Tensors",
+    "c10::List<::std::optional<Tensor>>": "tuple of Tensors",
+    "IntArrayRef": "tuple of ints",
+    "SymIntArrayRef": "tuple of ints",
+    "ArrayRef<double>": "tuple of floats",
+    "ArrayRef<Scalar>": "tuple of Scalars",
+    "ScalarList": "tuple of Scalars",
+    "Generator": "torch.Generator",
+    "ScalarType": "torch.dtype",
+    "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format",
+    "Device": "torch.device",
+    "PyObject*": "object",
+    "Storage": "torch.Storage",
+    "DimnameList": "tuple of names",
+    "Dimname": "name",
+    "Stream": "Stream",
+}
 """What messages call the types of the signatures."""
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 TAKE_NUMBERS = frozenset(
@@ -106,7 +125,9 @@ class Parser:
                 return self._fits(signature, args, kwargs, False)
             except _Mismatch:
                 pass
-        plausible = [s for s in self.signatures if s.required <= len(args) + len(kwargs) <= len(s.parameters) and not s.hidden]
+        plausible = [
+            s for s in self.signatures if s.required <= len(args) + len(kwargs) <= len(s.parameters) and not s.hidden
+        ]
         if len(plausible) == 1:
             self._fits(plausible[0], args, kwargs, True)
         raise TypeError(self._no_match(args, kwargs))
@@ -158,10 +179,16 @@ class Parser:
 
     def _too_many(self, signature: Signature, given: int) -> str:
         most, least = signature.positional, signature.required
-        count = f"from {least} to {most} positional arguments" if least != most else f"{most} positional argument{'s' * (most != 1)}"
+        count = (
+            f"from {least} to {most} positional arguments"
+            if least != most
+            else f"{most} positional argument{'s' * (most != 1)}"
+        )
         return f"{self.name}() takes {count} but {given} {'was' if given == 1 else 'were'} given"
 
-    def wrong(self, parameter: Parameter, x: Any, args: tuple[Any, ...], place: int | None, signature: Signature | None = None) -> str:
+    def wrong(
+        self, parameter: Parameter, x: Any, args: tuple[Any, ...], place: int | None, signature: Signature | None = None
+    ) -> str:
         """What is said of an argument that its parameter does not take; `place`: None if it came by name."""
         start = f"{self.name}(): argument '{parameter.name}'"
         if place is None:
@@ -210,7 +237,9 @@ def _keyword(parameter: Parameter, kwargs: Mapping[str, Any]) -> Any:
 def _missing(function: str, signature: Signature, start: int) -> str:
     names = [f'"{p.name}"' for p in signature.parameters[start:] if p.default is None]
     # The plural is PyTorch's.
-    return f"{function}() missing {len(names)} required positional argument{'s' * (len(names) == 1)}: {', '.join(names)}"
+    return (
+        f"{function}() missing {len(names)} required positional argument{'s' * (len(names) == 1)}: {', '.join(names)}"
+    )
 
 
 # ---------------------------------------------------------------- what a type takes
@@ -286,15 +315,32 @@ def _anything(x: Any, size: int, numbers: bool) -> Any:
 
 
 _TAKES: dict[str, Callable[[Any, int, bool], Any]] = {
-    "Tensor": _tensor, "Scalar": _scalar, "int": _integer, "SymInt": _symbolic, "double": _double, "bool": _instance(bool),
-    "str": _instance(str), "TensorList": _tensors, "ITensorListRef": _tensors,
-    "c10::List<::std::optional<Tensor>>": _optional_tensors, "IntArrayRef": _lengths, "SymIntArrayRef": _lengths,
-    "ArrayRef<double>": _floats, "ArrayRef<Scalar>": _floats, "ScalarList": _floats,
+    "Tensor": _tensor,
+    "Scalar": _scalar,
+    "int": _integer,
+    "SymInt": _symbolic,
+    "double": _double,
+    "bool": _instance(bool),
+    "str": _instance(str),
+    "TensorList": _tensors,
+    "ITensorListRef": _tensors,
+    "c10::List<::std::optional<Tensor>>": _optional_tensors,
+    "IntArrayRef": _lengths,
+    "SymIntArrayRef": _lengths,
+    "ArrayRef<double>": _floats,
+    "ArrayRef<Scalar>": _floats,
+    "ScalarList": _floats,
     "ScalarType": lambda x, size, numbers: isinstance(x, dtypes.dtype) or x in (float, int, bool, complex),
-    "Layout": _instance(layout.layout), "MemoryFormat": _instance(layout.memory_format), "Device": _instance(device, str, int),
-    "PyObject*": _anything, "Storage": _anything, "DimnameList": _anything, "Dimname": _instance(str), "Stream": _anything,
+    "Layout": _instance(layout.layout),
+    "MemoryFormat": _instance(layout.memory_format),
+    "Device": _instance(device, str, int),
+    "PyObject*": _anything,
+    "Storage": _anything,
+    "DimnameList": _anything,
+    "Dimname": _instance(str),
+    "Stream": _anything,
     "Generator": lambda x, size, numbers: type(x).__name__ == "Generator",
-}  # fmt: skip
+}
 
 
 # ---------------------------------------------------------------- the list
@@ -320,7 +366,14 @@ def _parameter(text: str, keyword_only: bool) -> Parameter:
     if match is None:
         raise ValueError(f"not a parameter: {text!r}")
     default = match["default"]
-    return Parameter(match["kind"], match["name"], default, keyword_only, bool(match["none"]) or default == "None", int(match["size"] or 0))
+    return Parameter(
+        match["kind"],
+        match["name"],
+        default,
+        keyword_only,
+        bool(match["none"]) or default == "None",
+        int(match["size"] or 0),
+    )
 
 
 def _signature(line: str) -> Signature:

@@ -19,7 +19,9 @@ NO_RANDOMNESS = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
     "on vmap or perform the randomness operation out of vmap"
 )
-NOT_THE_SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+NOT_THE_SAME = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
 NOT_DIFFERENT = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
     "necessary for your usage, please file an issue with functorch."
@@ -101,5 +103,3 @@ def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:
         raise RuntimeError(batching.refusal(call.op, value, ()) if others else NOT_DIFFERENT)
     run_inplace(call.op, (value, *batching.aligned(call)[1:]))
     return target
-
-

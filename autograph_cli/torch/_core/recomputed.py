@@ -45,7 +45,15 @@ def _weight_norm(given: Named) -> tuple[Any]:
 _RULES: dict[str, tuple[str, tuple[str, ...], Callable[[Named], Any]]] = {
     "native_layer_norm": ("input", ("result1", "result2"), _layer_norm),
     "_weight_norm_interface": ("v", ("result1",), _weight_norm),
-    **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_stats", "_batch_norm_with_update"), ("input", ("result1", "result2"), _batch_norm)),
+    **dict.fromkeys(
+        (
+            "native_batch_norm",
+            "_native_batch_norm_legit",
+            "_native_batch_norm_legit_no_stats",
+            "_batch_norm_with_update",
+        ),
+        ("input", ("result1", "result2"), _batch_norm),
+    ),
 }
 
 

@@ -25,8 +25,13 @@ _PUBLIC = __name__.partition("._core")[0]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def publish(*made: Callable[..., Any], function: bool = True, method: bool = True, inplace: bool = False,
-            aliases: Iterable[str] = ()) -> None:  # fmt: skip
+def publish(
+    *made: Callable[..., Any],
+    function: bool = True,
+    method: bool = True,
+    inplace: bool = False,
+    aliases: Iterable[str] = (),
+) -> None:
     """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
     for run in made:
         op: Operation = run.op
@@ -87,8 +92,14 @@ def twin(op: Operation) -> Callable[..., Any]:
     return run
 
 
-def composite(function: bool = True, method: bool = True, out: bool | str = False, formula: bool = False,
-              name: str = "", aliases: Iterable[str] = ()) -> Callable[[F], F]:  # fmt: skip
+def composite(
+    function: bool = True,
+    method: bool = True,
+    out: bool | str = False,
+    formula: bool = False,
+    name: str = "",
+    aliases: Iterable[str] = (),
+) -> Callable[[F], F]:
     """Publish a function that is composed of operations.
 
     `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="exact"`: whose dtype must be
@@ -196,8 +207,13 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
     return wrapped
 
 
-def overloaded(method: bool = True, function: bool = True, inplace: bool = True, out: bool | str = True,
-             aliases: Iterable[str] = ()) -> Callable[[F], Callable[..., Any]]:  # fmt: skip
+def overloaded(
+    method: bool = True,
+    function: bool = True,
+    inplace: bool = True,
+    out: bool | str = True,
+    aliases: Iterable[str] = (),
+) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
     def decorate(choose: F) -> Callable[..., Any]:

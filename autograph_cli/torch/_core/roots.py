@@ -68,7 +68,9 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
         if np.prod(shape, dtype=int) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}")
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
+            )
         return make(filled(like, 1) if S.reserved else np.ones(shape, kind)[()])
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")

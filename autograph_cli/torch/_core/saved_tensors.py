@@ -81,7 +81,9 @@ class Packed:
     def tensor(self) -> Tensor:
         found = self.unpack(self.packed)
         if not hasattr(found, "_raw"):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}")
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+            )
         return found
 
     @property
@@ -296,7 +298,9 @@ class SavedTensor:
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
         if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+            )
         if node._saved[index] is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         tensor = unpack(node, index)

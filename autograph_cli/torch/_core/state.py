@@ -56,8 +56,16 @@ class Shared:
     """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
 
     __slots__ = (
-        "anomaly", "check_nan", "default_device", "default_dtype", "observer", "reserved", "special", "without_grad", "witness",
-    )  # fmt: skip
+        "anomaly",
+        "check_nan",
+        "default_device",
+        "default_dtype",
+        "observer",
+        "reserved",
+        "special",
+        "without_grad",
+        "witness",
+    )
 
     def __init__(self) -> None:
         self.special = 0
@@ -155,8 +163,17 @@ next_call_nr = itertools.count().__next__
 
 
 _MODES = (
-    "grad", "inference", "saved_hooks", "saved_hooks_disabled", "anomaly", "check_nan", "levels", "forward", "autocast", "wrapping",
-)  # fmt: skip
+    "grad",
+    "inference",
+    "saved_hooks",
+    "saved_hooks_disabled",
+    "anomaly",
+    "check_nan",
+    "levels",
+    "forward",
+    "autocast",
+    "wrapping",
+)
 
 
 @contextlib.contextmanager

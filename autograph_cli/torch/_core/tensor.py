@@ -62,7 +62,9 @@ class Tensor(metaclass=Named):
         super().__init_subclass__(**kwargs)
         for name in ("__torch_function__", "__torch_dispatch__"):
             if getattr(vars(cls).get(name), "__name__", "_disabled") == name:
-                raise NotImplementedError(f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it")
+                raise NotImplementedError(
+                    f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it"
+                )
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -333,6 +335,7 @@ def may_follow(x: Tensor) -> bool:
     """Whether someone may want derivatives by `x`, backward or forward."""
     return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
 
+
 _NO_LEAF = "you can only change requires_grad flags of leaf variables."
 _DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 
@@ -384,10 +387,18 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
 
 
 _C_TYPES = {
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "int8": "signed char",
-    "uint8": "unsigned char", "int16": "short", "int32": "int", "int64": "long", "complex64": "c10::complex<float>",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
-}  # fmt: skip
+}
 
 
 def _warn_non_leaf_grad() -> None:

@@ -56,7 +56,9 @@ class Dual(Wrapped):
     @_raw.setter
     def _raw(self, raw: Any) -> None:
         if raw.shape != self._primal._raw.shape:
-            raise NotImplementedError("this change of the shape of a tensor with a tangent is not available in autograph's engine")
+            raise NotImplementedError(
+                "this change of the shape of a tensor with a tangent is not available in autograph's engine"
+            )
         self._primal._raw = raw
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:

@@ -215,7 +215,11 @@ class CopySlices(Node):
         result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
         same = grad._raw.dtype == self.dtype
-        part = f.as_strided(result, *self.view) if same else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
+        part = (
+            f.as_strided(result, *self.view)
+            if same
+            else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
+        )
         grads = self.function()._run_recorded(f, f.clone(part))
         if grads[0] is None:
             part.zero_()
@@ -226,7 +230,9 @@ class CopySlices(Node):
     def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """The same without a change in place, by the places of the view's elements in the base."""
         if grad._raw.dtype != self.dtype:
-            raise NotImplementedError("a change in place through view_as_real or view_as_complex under a transform of functions")
+            raise NotImplementedError(
+                "a change in place through view_as_real or view_as_complex under a transform of functions"
+            )
         shape = self.base[0]
         places = empty_strided(*self.base, np.dtype(np.int64))
         places[...] = np.arange(places.size).reshape(shape)
@@ -274,7 +280,9 @@ def _refuse(edge: Any, creation: str, what: str) -> None:
     edge = None if edge is LEAF else edge
     if creation in _MODES:
         how, mode, name = _MODES[creation]
-        which = "A view was" if edge is None else f"Output {edge[1]} of {short_name(edge[0])} is a view of a view which was"
+        which = (
+            "A view was" if edge is None else f"Output {edge[1]} of {short_name(edge[0])} is a view of a view which was"
+        )
         raise RuntimeError(
             f"{which} created in {how} and {what} modified inplace {mode}. Given that this use case is ambiguous and "
             "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside "
@@ -324,7 +332,10 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
         return
     if written is read:
         raise _overlap()
-    dense = [sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes for a in (written, read)]
+    dense = [
+        sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes
+        for a in (written, read)
+    ]
     if all(dense) and np.may_share_memory(written, read):
         raise _overlap()
 
@@ -489,9 +500,7 @@ def _result_for(target: Tensor, raw: Any) -> Any:
     """The result checked and cast to what fits into `target`."""
     have = target._raw
     if raw.shape != have.shape:
-        raise RuntimeError(
-            f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}")
     if raw.dtype != have.dtype:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
         if not dtypes.can_cast(source, goal):

@@ -16,8 +16,14 @@ Dims = Any
 """A dimension (or None) for each tensor: a number, or a tree like that of the tensors or a beginning of it."""
 
 
-def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """A function that calls `func` for each place along the dimensions `in_dims` of its arguments, all at once.
 
     Results are stacked along `out_dims`. None stands for an argument that all samples share. Arguments by name are shared.
@@ -114,8 +120,16 @@ def in_front(x: Any, dim: int) -> Any:
 # ---------------------------------------------------------------- one call
 
 
-def _mapped(func: Any, size: int, dims: list[Any], flat: list[Any], spec: TreeSpec, out_dims: Dims, randomness: str,
-            kwargs: dict[str, Any]) -> Any:  # fmt: skip
+def _mapped(
+    func: Any,
+    size: int,
+    dims: list[Any],
+    flat: list[Any],
+    spec: TreeSpec,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
     with running(BatchLevel(size, randomness)) as level:
         given = [x if d is None else batched(level, in_front(x, d), 0) for x, d in zip(flat, dims, strict=True)]
         result = func(*tree_unflatten(given, spec), **kwargs)
@@ -149,7 +163,9 @@ def _plain(func: Any, level: BatchLevel, x: Any, dim: int | None) -> Any:
     """A result as a tensor of lower levels, with the batch as its dimension `dim`."""
     if dim is None:
         if isinstance(x, Batched) and x._level is level:
-            raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
+            raise ValueError(
+                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
+            )
         return x
     if not isinstance(x, Tensor):
         raise ValueError(
@@ -169,8 +185,17 @@ def batch_in_front(level: BatchLevel, x: Tensor) -> Any:
 # ---------------------------------------------------------------- chunks
 
 
-def _in_chunks(func: Any, size: int, chunk: int, dims: list[Any], flat: list[Any], spec: TreeSpec, out_dims: Dims,
-               randomness: str, kwargs: dict[str, Any]) -> Any:  # fmt: skip
+def _in_chunks(
+    func: Any,
+    size: int,
+    chunk: int,
+    dims: list[Any],
+    flat: list[Any],
+    spec: TreeSpec,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
     """So many samples at a time; with the same randomness, each chunk draws the same numbers."""
     from .._ops.random import default_generator
 
@@ -194,6 +219,3 @@ def _joined(parts: list[Any], dim: int | None) -> Any:
     if dim is None:
         return parts[0]
     return operations.cat(parts, dim % parts[0].ndim)
-
-
-

@@ -39,10 +39,36 @@ from .variate_gradients import Variates
 
 
 class Kernels(
-    Pointwise, Reduction, Sums, Movement, Indexing, Linear, Neural, Activation, Gaussian, Convolution, Frames, Normalization, Pooling,
-    Losses, Chunked, Distances, Sampling, Embedding, Attention, Recurrent, Special, Bessel, Polynomials, Fourier,
-    Matrices, Triangles, Symmetric, Segments, Variates,
-):  # fmt: skip
+    Pointwise,
+    Reduction,
+    Sums,
+    Movement,
+    Indexing,
+    Linear,
+    Neural,
+    Activation,
+    Gaussian,
+    Convolution,
+    Frames,
+    Normalization,
+    Pooling,
+    Losses,
+    Chunked,
+    Distances,
+    Sampling,
+    Embedding,
+    Attention,
+    Recurrent,
+    Special,
+    Bessel,
+    Polynomials,
+    Fourier,
+    Matrices,
+    Triangles,
+    Symmetric,
+    Segments,
+    Variates,
+):
     """All kernels over one array module, `xp`."""
 
     def __init__(self, xp: Any) -> None:

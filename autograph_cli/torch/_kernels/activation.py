@@ -38,7 +38,9 @@ class Activation:
         return grad * (t + a * self.sigmoid(a) * (self.number(1, a) - t * t))
 
     def elu(self, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-        low = self.xp.expm1(self.xp.minimum(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(alpha * scale, a)
+        low = self.xp.expm1(self.xp.minimum(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
+            alpha * scale, a
+        )
         return self.where(a <= 0, low, a * self.number(scale, a))
 
     def elu_backward(self, grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
@@ -48,7 +50,8 @@ class Activation:
             low = (x + weight) * self.number(input_scale, x)
         else:
             low = self.xp.exp(self.xp.minimum(x, self.number(0, x)) * self.number(input_scale, x)) * (
-                weight * self.number(input_scale, x))  # fmt: skip
+                weight * self.number(input_scale, x)
+            )
         return grad * self.where(x <= 0, low, self.number(scale, x))
 
     def celu(self, a: Any, alpha: Any = 1.0) -> Any:

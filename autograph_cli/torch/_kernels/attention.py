@@ -35,7 +35,9 @@ class Attention:
             scores = self.where(below, scores, self.number(-math.inf, scores))
         return scores, factor
 
-    def _scaled_dot_product_flash_attention_for_cpu(self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any) -> Any:
+    def _scaled_dot_product_flash_attention_for_cpu(
+        self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any
+    ) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
         top = self.xp.maximum.reduce(scores, axis=-1, keepdims=True)
@@ -52,8 +54,9 @@ class Attention:
         """The same array with positions before heads in memory."""
         return self.xp.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
 
-    def _scaled_dot_product_flash_attention_for_cpu_backward(self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any,
-                                                             causal: bool, mask: Any, scale: Any) -> Any:  # fmt: skip
+    def _scaled_dot_product_flash_attention_for_cpu_backward(
+        self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any, causal: bool, mask: Any, scale: Any
+    ) -> Any:
         scores, factor = self._attention_scores(q, k, causal, mask, scale)
         scores -= self.where(log_sum == -math.inf, self.number(0, q), log_sum)[..., None]
         weights = self.xp.exp(scores, out=scores)

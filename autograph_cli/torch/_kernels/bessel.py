@@ -23,9 +23,10 @@ class Bessel:
         """exp(-|x|) I(x) for x >= 0; I1 divided by x where x is small."""
         small, large = (series.I1E_SMALL, series.I1E_LARGE) if order else (series.I0E_SMALL, series.I0E_LARGE)
         return self.piecewise(
-            x, (x <= 8, lambda x: chebyshev(x / 4 - 1, small) * x**order),
+            x,
+            (x <= 8, lambda x: chebyshev(x / 4 - 1, small) * x**order),
             (x > 8, lambda x: chebyshev(16 / x - 1, large) / self.xp.sqrt(x)),
-        )  # fmt: skip
+        )
 
     @widened
     def special_i0e(self, x: Any) -> Any:
@@ -92,9 +93,11 @@ class Bessel:
         """J(x) for x >= 0; infinitely far it is 0."""
         small = series.J1_SMALL if order else series.J0_SMALL
         return self.piecewise(
-            x, (x <= 8, lambda x: chebyshev(x * x / 32 - 1, small) * x**order),
-            ((x > 8) & (x < math.inf), lambda x: self._wave(order, x, False)), (x == math.inf, lambda x: x * 0.0),
-        )  # fmt: skip
+            x,
+            (x <= 8, lambda x: chebyshev(x * x / 32 - 1, small) * x**order),
+            ((x > 8) & (x < math.inf), lambda x: self._wave(order, x, False)),
+            (x == math.inf, lambda x: x * 0.0),
+        )
 
     def _y(self, order: int, x: Any) -> Any:
         small = series.Y1_SMALL if order else series.Y0_SMALL
@@ -104,7 +107,10 @@ class Bessel:
             return chebyshev(x * x / 32 - 1, small) * x**order + 2 / math.pi * log
 
         return self.piecewise(
-            x, (x == 0, lambda x: x - math.inf), ((x > 0) & (x <= 8), near), (x > 8, lambda x: self._wave(order, x, True))
+            x,
+            (x == 0, lambda x: x - math.inf),
+            ((x > 0) & (x <= 8), near),
+            (x > 8, lambda x: self._wave(order, x, True)),
         )
 
     @widened
@@ -142,10 +148,14 @@ class Bessel:
         def left(x: Any) -> Any:
             z = 2 / 3 * -x * sqrt(-x)
             t, angle = 2 * (_AIRY_JOINT / z) ** 2 - 1, z - math.pi / 4
-            wave = chebyshev(t, series.AIRY_P) * self.xp.cos(angle) + chebyshev(t, series.AIRY_Q) / z * self.xp.sin(angle)
+            wave = chebyshev(t, series.AIRY_P) * self.xp.cos(angle) + chebyshev(t, series.AIRY_Q) / z * self.xp.sin(
+                angle
+            )
             return wave / sqrt(math.pi * sqrt(-x))
 
         return self.piecewise(
-            x, (abs(x) <= 5, lambda x: chebyshev(x / 5, series.AIRY_CENTER)), ((x > 5) & (x < math.inf), right),
+            x,
+            (abs(x) <= 5, lambda x: chebyshev(x / 5, series.AIRY_CENTER)),
+            ((x > 5) & (x < math.inf), right),
             ((x < -5) & (x > -math.inf), left),
-        )  # fmt: skip
+        )

@@ -17,7 +17,9 @@ class Chunked:
     def _rows(self, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int) -> Any:
         a, weight, target, *rest = tensors
         scale = rest[-1] if has_weight else None
-        places, each = self._class_weights(self.xp.broadcast_to(weight[:, 0], (len(a), len(weight))), target, scale, ignore_index)
+        places, each = self._class_weights(
+            self.xp.broadcast_to(weight[:, 0], (len(a), len(weight))), target, scale, ignore_index
+        )
         each = self.xp.ones(len(a), a.dtype) if each is None else each
         return a, weight, rest[0] if has_bias else None, places, each
 
@@ -34,17 +36,21 @@ class Chunked:
         power[lines, places] -= self.number(1, power)
         return losses, power
 
-    def linear_cross_entropy_chunked(self, tensors: Any, has_bias: bool, has_weight: bool, reduction: int, ignore_index: int,
-                                     chunk: int) -> Any:  # fmt: skip
+    def linear_cross_entropy_chunked(
+        self, tensors: Any, has_bias: bool, has_weight: bool, reduction: int, ignore_index: int, chunk: int
+    ) -> Any:
         """The loss, and the gradients of rows, weight and bias, which a loss of one number determines at once."""
         a, weight, bias, places, each = self._rows(tensors, has_bias, has_weight, ignore_index)
         share = each / each.sum() if reduction == MEAN else each
-        losses, by_rows, by_weight, by_bias = self._all_chunks(a, weight, bias, places, share if reduction else None, chunk)
+        losses, by_rows, by_weight, by_bias = self._all_chunks(
+            a, weight, bias, places, share if reduction else None, chunk
+        )
         losses = self.xp.where(each == 0, self.number(0, a), losses * (share if reduction else each))
         return losses.sum() if reduction else losses, by_rows, by_weight, by_bias
 
-    def linear_cross_entropy_chunked_backward(self, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int,
-                                              chunk: int) -> Any:  # fmt: skip
+    def linear_cross_entropy_chunked_backward(
+        self, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int
+    ) -> Any:
         """The gradients of rows, weight and bias from those of the losses of all rows."""
         a, weight, bias, places, each = self._rows(tensors, has_bias, has_weight, ignore_index)
         return self._all_chunks(a, weight, bias, places, grad * each, chunk)[1:]

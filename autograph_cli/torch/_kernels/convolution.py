@@ -31,8 +31,18 @@ class Convolution:
     channel_sums: Any
     framed: Any
 
-    def convolution(self, a: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
-                    output_padding: Sizes, groups: int) -> Any:  # fmt: skip
+    def convolution(
+        self,
+        a: Any,
+        weight: Any,
+        bias: Any,
+        stride: Sizes,
+        padding: Sizes,
+        dilation: Sizes,
+        transposed: bool,
+        output_padding: Sizes,
+        groups: int,
+    ) -> Any:
         if transposed:
             kernel = weight.shape[2:]
             size = transposed_size(a.shape[2:], kernel, stride, padding, dilation, output_padding)
@@ -44,36 +54,57 @@ class Convolution:
             out += bias.reshape(-1, *[1] * (a.ndim - 2))
         return out
 
-    def convolution_backward(self, grad: Any, a: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes,
-                             transposed: bool, output_padding: Sizes, groups: int, mask: Any) -> Any:  # fmt: skip
+    def convolution_backward(
+        self,
+        grad: Any,
+        a: Any,
+        weight: Any,
+        stride: Sizes,
+        padding: Sizes,
+        dilation: Sizes,
+        transposed: bool,
+        output_padding: Sizes,
+        groups: int,
+        mask: Any,
+    ) -> Any:
         """The gradients of image, weight and bias; an empty array for each that `mask` does not ask for."""
         geometry = (stride, padding, dilation, groups)
         nothing = self.xp.empty(0, grad.dtype)
         image = weights = nothing
         if mask[0]:
-            image = self._correlate(grad, weight, a.shape[2:], *geometry) if transposed else self._spread(
-                grad, weight, a.shape[2:], *geometry)  # fmt: skip
+            image = (
+                self._correlate(grad, weight, a.shape[2:], *geometry)
+                if transposed
+                else self._spread(grad, weight, a.shape[2:], *geometry)
+            )
         if mask[1]:
             inner, outer = (grad, a) if transposed else (a, grad)
             weights = self._weights(inner, outer, weight.shape, *geometry)
         return image, weights, self.channel_sums(grad) if mask[2] else nothing
 
-    def columns(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None) -> Any:
+    def columns(
+        self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
+    ) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         n, c, *size = a.shape
         out = output_size(tuple(size), kernel, stride, padding, dilation) if out is None else out
         a = self._padded(a, padding)
         steps = a.strides[2:]
         shape = (n, c, *kernel, *out)
-        strides = (*a.strides[:2], *(t * d for t, d in zip(steps, dilation, strict=True)),
-                   *(t * s for t, s in zip(steps, stride, strict=True)))  # fmt: skip
+        strides = (
+            *a.strides[:2],
+            *(t * d for t, d in zip(steps, dilation, strict=True)),
+            *(t * s for t, s in zip(steps, stride, strict=True)),
+        )
         if a.__class__ is np.ndarray and a.flags.c_contiguous:
             windows: Any = np.ndarray(shape, a.dtype, a, 0, strides)  # as_strided without its overhead
         else:
             windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
         return windows.reshape(n, c, math.prod(kernel), math.prod(out))
 
-    def images(self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    def images(
+        self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    ) -> Any:
         """The sum of all `out` windows at their places: the adjoint of `columns`. One addition per element of the kernel."""
         n, c = columns.shape[:2]
         columns = columns.reshape(n, c, *kernel, *out)
@@ -86,7 +117,9 @@ class Convolution:
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[inside])
 
-    def _correlate(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    def _correlate(
+        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    ) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         if groups == o > 1 and weight.shape[1] == 1:
             return self._correlate_planes(a, weight, size, stride, padding, dilation)
@@ -94,7 +127,9 @@ class Convolution:
         product = self.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
         return product.reshape(n, o, *size)
 
-    def _spread(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    def _spread(
+        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    ) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
         if groups == o > 1 and c == o:
@@ -106,7 +141,9 @@ class Convolution:
         columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
         return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
 
-    def _spread_densely(self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    def _spread_densely(
+        self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes
+    ) -> Any:
         """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole plane."""
         n, o = a.shape[:2]
         wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
@@ -125,7 +162,9 @@ class Convolution:
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[:, :, : math.prod(wide)].reshape(n, c, *wide)[inside])
 
-    def _weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    def _weights(
+        self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    ) -> Any:
         kernel = sizes[2:]
         if groups == sizes[0] > 1 and sizes[1] == 1:
             return self._plane_weights(a, grad, sizes, stride, padding, dilation)
@@ -146,7 +185,9 @@ class Convolution:
             tap = (slice(None), 0, *place)
             yield tap, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
 
-    def _correlate_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    def _correlate_planes(
+        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+    ) -> Any:
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
         one = (-1, *[1] * len(size))

@@ -33,7 +33,9 @@ class Embedding:
             raise IndexError("index out of range in self")
         return weight[indices]
 
-    def embedding_dense_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    def embedding_dense_backward(
+        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Any:
         places = indices.reshape(-1)
         rows = grad.reshape(places.size, grad.shape[-1])
         if padding_idx >= 0:
@@ -42,7 +44,9 @@ class Embedding:
             rows = self._per_frequency(rows, places, count)
         return self.rows_added(rows, places, count)
 
-    def embedding_sparse_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    def embedding_sparse_backward(
+        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Any:
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         places = indices.reshape(-1)
@@ -51,12 +55,24 @@ class Embedding:
             rows, places = rows[places != padding_idx], places[places != padding_idx]
         return Rows(places.astype("int64"), rows, (count, rows.shape[-1]))
 
-    def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
-                       per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip
+    def _bag(
+        self,
+        weight: Any,
+        indices: Any,
+        offsets: Any,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample: Any,
+        include_last_offset: bool,
+        padding_idx: int,
+    ) -> Any:
         """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is from."""
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-            raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
-                               f"{indices.min() if indices.min() < 0 else indices.max()}")  # fmt: skip
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+                f"{indices.min() if indices.min() < 0 else indices.max()}"
+            )
         bags = offsets.size - (1 if include_last_offset else 0)
         bag_of = self.xp.searchsorted(offsets[:bags], self.xp.arange(indices.size), side="right") - 1
         kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
@@ -87,8 +103,19 @@ class Embedding:
     def _embedding_bag(self, *args: Any) -> Any:
         return self._bag(*args)
 
-    def _embedding_bag_backward(self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int,
-                                scale_grad_by_freq: bool, mode: int, per_sample: Any, padding_idx: int) -> Any:  # fmt: skip
+    def _embedding_bag_backward(
+        self,
+        grad: Any,
+        indices: Any,
+        bag_of: Any,
+        sizes: Any,
+        places: Any,
+        count: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        per_sample: Any,
+        padding_idx: int,
+    ) -> Any:
         if mode == MAX:
             out = self.xp.zeros((count, grad.shape[1]), grad.dtype)
             inside = places >= 0

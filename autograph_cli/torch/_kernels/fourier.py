@@ -21,7 +21,11 @@ class Fourier:
         if not dim or not a.size:
             return a.copy()
         fft = self.xp.fft
-        return fft.fftn(a, axes=dim, norm=_FORWARD[normalization]) if forward else fft.ifftn(a, axes=dim, norm=_INVERSE[normalization])
+        return (
+            fft.fftn(a, axes=dim, norm=_FORWARD[normalization])
+            if forward
+            else fft.ifftn(a, axes=dim, norm=_INVERSE[normalization])
+        )
 
     def _fft_r2c(self, a: Any, dim: Any, normalization: int, onesided: bool) -> Any:
         transform = self.xp.fft.rfftn if onesided else self.xp.fft.fftn

@@ -13,13 +13,36 @@ NARROW = frozenset((np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)))
 """The dtypes that are too coarse to add up in."""
 
 IN_FLOAT32 = (
-    "var", "std", "vector_norm", "cumprod", "logcumsumexp", "softmax", "softmax_backward", "log_softmax",
-    "log_softmax_backward", "_safe_softmax", "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_flash_attention_for_cpu_backward", "native_layer_norm", "native_layer_norm_backward",
-    "native_batch_norm", "native_batch_norm_backward", "native_group_norm", "native_group_norm_backward",
-    "nll_loss_forward", "avg_pool", "avg_pool_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward",
-    "_adaptive_avg_pool3d_backward", "scatter_add", "addmm", "addmv", "baddbmm", "addbmm",
-)  # fmt: skip
+    "var",
+    "std",
+    "vector_norm",
+    "cumprod",
+    "logcumsumexp",
+    "softmax",
+    "softmax_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "_safe_softmax",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "native_layer_norm",
+    "native_layer_norm_backward",
+    "native_batch_norm",
+    "native_batch_norm_backward",
+    "native_group_norm",
+    "native_group_norm_backward",
+    "nll_loss_forward",
+    "avg_pool",
+    "avg_pool_backward",
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool2d_backward",
+    "_adaptive_avg_pool3d_backward",
+    "scatter_add",
+    "addmm",
+    "addmv",
+    "baddbmm",
+    "addbmm",
+)
 """Kernels that run in float32 as a whole."""
 
 

@@ -177,7 +177,11 @@ class Indexing:
 
     def _broad(self, a: Any, dim: int, index: Any, source: Any) -> Any:
         """A source of no dimension stands for one slice."""
-        return source if source.ndim or a.ndim < 2 else self.xp.broadcast_to(source, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
+        return (
+            source
+            if source.ndim or a.ndim < 2
+            else self.xp.broadcast_to(source, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
+        )
 
     def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
         return self._slices(a, dim, index, value, self._put)
@@ -188,7 +192,9 @@ class Indexing:
         return self._slices(a, dim, index, source, self._put)
 
     def index_reduce(self, a: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
-        return self._slices(a, dim, index, source, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
+        return self._slices(
+            a, dim, index, source, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self)
+        )
 
     def distinct(self, index: Any) -> Any:
         return self.xp.unique(index)

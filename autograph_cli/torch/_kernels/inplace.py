@@ -188,8 +188,25 @@ def _rounded(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in ("add", "mul", "scale", "addcmul", "sqrt", "by_sign", "add_", "shift_", "mul_", "scale_", "div_", "shrink_",
-              "addcmul_", "addcdiv_", "lerp_", "sqrt_", "clamp_"):  # fmt: skip
+for _name in (
+    "add",
+    "mul",
+    "scale",
+    "addcmul",
+    "sqrt",
+    "by_sign",
+    "add_",
+    "shift_",
+    "mul_",
+    "scale_",
+    "div_",
+    "shrink_",
+    "addcmul_",
+    "addcdiv_",
+    "lerp_",
+    "sqrt_",
+    "clamp_",
+):
     setattr(ReducedUpdates, _name, _rounded(_name))
 
 _REDUCED = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))

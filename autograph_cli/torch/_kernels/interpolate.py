@@ -10,12 +10,19 @@ Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 RESIZINGS = {
-    "upsample_nearest1d": "nearest", "upsample_nearest2d": "nearest", "upsample_nearest3d": "nearest",
-    "_upsample_nearest_exact1d": "nearest_exact", "_upsample_nearest_exact2d": "nearest_exact",
-    "_upsample_nearest_exact3d": "nearest_exact", "upsample_linear1d": "linear", "upsample_bilinear2d": "linear",
-    "upsample_trilinear3d": "linear", "upsample_bicubic2d": "cubic", "_upsample_bilinear2d_aa": "linear_aa",
+    "upsample_nearest1d": "nearest",
+    "upsample_nearest2d": "nearest",
+    "upsample_nearest3d": "nearest",
+    "_upsample_nearest_exact1d": "nearest_exact",
+    "_upsample_nearest_exact2d": "nearest_exact",
+    "_upsample_nearest_exact3d": "nearest_exact",
+    "upsample_linear1d": "linear",
+    "upsample_bilinear2d": "linear",
+    "upsample_trilinear3d": "linear",
+    "upsample_bicubic2d": "cubic",
+    "_upsample_bilinear2d_aa": "linear_aa",
     "_upsample_bicubic2d_aa": "cubic_aa",
-}  # fmt: skip
+}
 """The operations that resize, and how each finds its weights."""
 
 
@@ -70,7 +77,9 @@ class Sampling:
         last = self.xp.minimum((center + support + 0.5).astype("int64"), n)
         place = self.xp.arange(n)
         distance = (place + 0.5 - center[:, None]) / width
-        weights = (self.xp.maximum(1 - self.xp.abs(distance), 0.0) if mode == "linear" else cubic(distance, -0.5, self.xp))
+        weights = (
+            self.xp.maximum(1 - self.xp.abs(distance), 0.0) if mode == "linear" else cubic(distance, -0.5, self.xp)
+        )
         weights = self.xp.where((place >= first[:, None]) & (place < last[:, None]), weights, 0.0)
         return weights / weights.sum(1, keepdims=True)
 
@@ -174,9 +183,15 @@ class Sampling:
         flat = grid.reshape(n, -1, len(size))
         lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
         for taps in itertools.product(*(range(len(line[0])) for line in lines)):
-            place = sum(line[0][k] * math.prod(size[d + 1 :]) for d, (line, k) in enumerate(zip(lines, taps, strict=True)))
+            place = sum(
+                line[0][k] * math.prod(size[d + 1 :]) for d, (line, k) in enumerate(zip(lines, taps, strict=True))
+            )
             inside = math.prod(line[1][k] for line, k in zip(lines, taps, strict=True))
-            yield place, self.xp.asarray(inside).astype(a.dtype), [line[2][k] for line, k in zip(lines, taps, strict=True)]
+            yield (
+                place,
+                self.xp.asarray(inside).astype(a.dtype),
+                [line[2][k] for line, k in zip(lines, taps, strict=True)],
+            )
 
     def _weight(self, weights: Any, *by: int) -> Any:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
@@ -201,7 +216,9 @@ class Sampling:
             out = out + self._read(a, place) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
-    def grid_sampler_backward(self, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool, mask: Any) -> Any:
+    def grid_sampler_backward(
+        self, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool, mask: Any
+    ) -> Any:
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
         flat = grad.reshape(*grad.shape[:2], points)
         image = self.xp.zeros(a.size, a.dtype)
@@ -216,8 +233,9 @@ class Sampling:
         none = self.xp.empty(0, grad.dtype)
         return image.reshape(a.shape) if mask[0] else none, by_grid.reshape(grid.shape) if mask[1] else none
 
-    def grid_sampler_twice(self, by_image: Any, by_grid: Any, grad: Any, a: Any, grid: Any, mode: int, padding: int,
-                           corners: bool) -> Any:  # fmt: skip
+    def grid_sampler_twice(
+        self, by_image: Any, by_grid: Any, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool
+    ) -> Any:
         """The gradients of `grid_sampler_backward` by the gradient, the image and the grid."""
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
         flat = grad.reshape(*grad.shape[:2], points)

@@ -16,7 +16,9 @@ class Symmetric:
     def linalg_ldl_factor_ex(self, a: Any, hermitian: bool = False) -> tuple[Any, Any, Any]:
         """L and D in one lower triangle, the pivots as LAPACK numbers them, and the first zero block (0: none)."""
         if hermitian and a.dtype.kind == "c":
-            raise NotImplementedError("linalg.ldl_factor of complex Hermitian matrices is not available in autograph's engine yet")
+            raise NotImplementedError(
+                "linalg.ldl_factor of complex Hermitian matrices is not available in autograph's engine yet"
+            )
         xp, n = self.xp, a.shape[-1]
         factors = xp.tril(a)
         pivots, info = xp.zeros(a.shape[:-1], "int32"), xp.zeros(a.shape[:-2], "int32")

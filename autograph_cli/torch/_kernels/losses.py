@@ -45,7 +45,9 @@ class Losses:
 
     def smooth_l1_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int, beta: float) -> Any:
         x, one = a - target, self.number(1, a)
-        return self._share(grad, self.xp.clip(x / self.number(beta, a), -one, one) if beta else self.xp.sign(x), reduction)
+        return self._share(
+            grad, self.xp.clip(x / self.number(beta, a), -one, one) if beta else self.xp.sign(x), reduction
+        )
 
     def huber_loss(self, a: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
         size, edge, half = self.xp.abs(a - target), self.number(delta, a), self.number(0.5, a)
@@ -66,7 +68,9 @@ class Losses:
         if readable(a) and not ((a >= 0) & (a <= 1)).all():
             raise RuntimeError("all elements of input should be between 0 and 1")
         low, one = self.number(-100, a), self.number(1, a)
-        losses = (target - one) * self.xp.maximum(self.xp.log1p(-a), low) - target * self.xp.maximum(self.xp.log(a), low)
+        losses = (target - one) * self.xp.maximum(self.xp.log1p(-a), low) - target * self.xp.maximum(
+            self.xp.log(a), low
+        )
         return self.reduced(losses if weight is None else losses * weight, reduction)
 
     def binary_cross_entropy_backward(self, grad: Any, a: Any, target: Any, weight: Any, reduction: int) -> Any:
@@ -119,8 +123,9 @@ class Losses:
 
     nll_loss2d_forward = nll_loss_forward
 
-    def nll_loss_backward(self, grad: Any, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int,
-                          total: Any) -> Any:  # fmt: skip
+    def nll_loss_backward(
+        self, grad: Any, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total: Any
+    ) -> Any:
         if a.ndim == 1:
             grad = grad.reshape(1) if reduction == 0 else grad
             return self.nll_loss_backward(grad, a[None], target.reshape(1), weight, reduction, ignore_index, total)[0]
@@ -150,14 +155,18 @@ class Losses:
         self.xp.put_along_axis(distance, places, self.number(0, a), 1)
         return rows, places, distance
 
-    def multi_margin_loss(self, a: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1) -> Any:
+    def multi_margin_loss(
+        self, a: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1
+    ) -> Any:
         rows, places, distance = self._margins(a, target, margin)
         losses = distance if p == 1 else distance * distance
         losses = losses if weight is None else losses * weight[places]
         each = self.xp.add.reduce(losses, axis=1) / self.number(rows.shape[1], a)
         return self.reduced(each if target.ndim else each[0], reduction)
 
-    def multi_margin_loss_backward(self, grad: Any, a: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int) -> Any:
+    def multi_margin_loss_backward(
+        self, grad: Any, a: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int
+    ) -> Any:
         rows, places, distance = self._margins(a, target, margin)
         slope = (distance > 0).astype(a.dtype) if p == 1 else distance * self.number(2, a)
         slope = slope if weight is None else slope * weight[places]
@@ -234,7 +243,9 @@ class Losses:
             out[:, by:] = line[:, : line.shape[1] - by]
         return out
 
-    def _ctc_loss(self, a: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool) -> Any:
+    def _ctc_loss(
+        self, a: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
+    ) -> Any:
         """The negative logarithm of the likelihood of each sequence, and the forward variables (N, T, states)."""
         states, skips, inside, lengths = self._ctc_states(a, targets, target_lengths, blank)
         n, low = a.shape[1], self.number(-math.inf, a)
@@ -256,8 +267,18 @@ class Losses:
         empty = self.where(lengths == 0, self.number(0, a), self.number(math.inf, a))
         return self.where(ends == 0, empty, loss), alpha
 
-    def _ctc_loss_backward(self, grad: Any, a: Any, targets: Any, input_lengths: Any, target_lengths: Any, loss: Any,
-                           alpha: Any, blank: int, zero_infinity: bool) -> Any:  # fmt: skip
+    def _ctc_loss_backward(
+        self,
+        grad: Any,
+        a: Any,
+        targets: Any,
+        input_lengths: Any,
+        target_lengths: Any,
+        loss: Any,
+        alpha: Any,
+        blank: int,
+        zero_infinity: bool,
+    ) -> Any:
         states, skips, inside, lengths = self._ctc_states(a, targets, target_lengths, blank)
         n, low = a.shape[1], self.number(-math.inf, a)
         ends, rows = self.xp.asarray(input_lengths, "int64"), self.xp.arange(n)
@@ -271,11 +292,19 @@ class Losses:
         lines = self.xp.broadcast_to(rows[:, None], states.shape)
         for t in reversed(range(a.shape[0])):
             emitted = self.xp.take_along_axis(a[t], states, 1)
-            back = [beta, self._moved(beta[:, ::-1], 1)[:, ::-1], self.where(ahead, self._moved(beta[:, ::-1], 2)[:, ::-1], low)]
-            total = self.where((t == ends - 1)[:, None], self.where(final, self.number(0, a), low), self._log_sum(*back))
+            back = [
+                beta,
+                self._moved(beta[:, ::-1], 1)[:, ::-1],
+                self.where(ahead, self._moved(beta[:, ::-1], 2)[:, ::-1], low),
+            ]
+            total = self.where(
+                (t == ends - 1)[:, None], self.where(final, self.number(0, a), low), self._log_sum(*back)
+            )
             beta = self.where(inside & (t < ends)[:, None], total + emitted, low)
             joint = self.xp.exp(alpha[:, t] + beta - emitted + loss[:, None])
             seen = self.xp.zeros(a.shape[1:], a.dtype)
             self.xp.add.at(seen, (lines, states), self.where(self.xp.isneginf(beta), self.number(0, a), joint))
-            out[t] = self.where(((t < ends) & ok)[:, None], (self.xp.exp(a[t]) - seen) * grad[:, None], self.number(0, a))
+            out[t] = self.where(
+                ((t < ends) & ok)[:, None], (self.xp.exp(a[t]) - seen) * grad[:, None], self.number(0, a)
+            )
         return out

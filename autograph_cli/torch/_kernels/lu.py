@@ -19,11 +19,15 @@ class Triangles:
     mH: Any
     column_major: Any
 
-    def linalg_solve_triangular(self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    def linalg_solve_triangular(
+        self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False
+    ) -> Any:
         if left:
             return self.column_major(self._substituted(a, b, upper, unitriangular))
         flip = self.xp.swapaxes
-        return self.column_major(flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2))
+        return self.column_major(
+            flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2)
+        )
 
     def _substituted(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -168,7 +172,9 @@ class Triangles:
             orders.append(order)
         return self.xp.array(orders, "int64").reshape(*pivots.shape[:-1], m)
 
-    def lu_unpack(self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+    def lu_unpack(
+        self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+    ) -> tuple[Any, Any, Any]:
         """L, U and the matrix P with P L U = A; empty where not asked for."""
         xp = self.xp
         m, n = lu.shape[-2:]
@@ -200,4 +206,3 @@ class Triangles:
             return self.column_major(out)
         y = self.linalg_solve_triangular(lu, xp.take_along_axis(b, order, -2), False, True, True)
         return self.linalg_solve_triangular(lu, y, True)
-

@@ -196,7 +196,9 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     # -- new arrays
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Meta:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Meta:
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return enlarged(self.shape, miniature(self).astype(dtype, order))
@@ -257,8 +259,30 @@ def _method(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "argsort",
-              "clip", "round", "repeat", "take", "trace", "conj", "conjugate", "dot"):  # fmt: skip
+for _name in (
+    "sum",
+    "prod",
+    "max",
+    "min",
+    "mean",
+    "var",
+    "std",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "cumprod",
+    "argsort",
+    "clip",
+    "round",
+    "repeat",
+    "take",
+    "trace",
+    "conj",
+    "conjugate",
+    "dot",
+):
     setattr(Meta, _name, _method(_name))
 
 
@@ -276,7 +300,13 @@ class _Claim:
     __slots__ = ("__array_interface__",)
 
     def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> None:
-        self.__array_interface__ = {"data": (address, False), "shape": shape, "strides": strides, "typestr": kind, "version": 3}
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": kind,
+            "version": 3,
+        }
 
 
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -373,7 +403,13 @@ def _small_index(item: Any) -> Any:
     shape = tuple(min(n, 2) for n in shape_of(item))
     if _is_mask(item):
         return np.ones(shape, bool)
-    return miniature(item, 0) if isinstance(item, (Meta, np.ndarray)) and shape else np.zeros(shape, np.intp) if shape else 0
+    return (
+        miniature(item, 0)
+        if isinstance(item, (Meta, np.ndarray)) and shape
+        else np.zeros(shape, np.intp)
+        if shape
+        else 0
+    )
 
 
 def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]:
@@ -495,4 +531,11 @@ def _outer(ufunc: Any, inputs: Any, out: Any, options: Any) -> Any:
     return filled(out, enlarged((*shape_of(a), *shape_of(b)), ufunc.outer(miniature(a), miniature(b), **options)))
 
 
-_METHODS = {"__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "at": _at, "outer": _outer}
+_METHODS = {
+    "__call__": _call,
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+    "at": _at,
+    "outer": _outer,
+}

@@ -49,7 +49,9 @@ def _position(a: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> tup
     return reduced_shape(a.shape, axis, keepdims)
 
 
-def _spread(a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
+def _spread(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, **_: Any
+) -> tuple[int, ...]:
     return reduced_shape(a.shape, axis, keepdims)
 
 
@@ -69,7 +71,19 @@ for _function in (np.var, np.std):
     _shaped(_function, _spread)
 for _function in (np.cumsum, np.cumprod):
     _shaped(_function, _running)
-for _function in (np.sort, np.argsort, np.flip, np.tril, np.triu, np.round, np.nan_to_num, np.roll, np.copy, np.isneginf, np.isposinf):
+for _function in (
+    np.sort,
+    np.argsort,
+    np.flip,
+    np.tril,
+    np.triu,
+    np.round,
+    np.nan_to_num,
+    np.roll,
+    np.copy,
+    np.isneginf,
+    np.isposinf,
+):
     _shaped(_function, _same)
 
 # ---------------------------------------------------------------- elements side by side
@@ -262,7 +276,9 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Meta:
 @stands_for(np.pad)
 def _pad(a: Any, widths: Any, mode: str = "constant", **_: Any) -> Meta:
     widths = np.broadcast_to(widths, (a.ndim, 2))
-    return Meta(tuple(n + int(before) + int(after) for n, (before, after) in zip(a.shape, widths, strict=True)), a.dtype)
+    return Meta(
+        tuple(n + int(before) + int(after) for n, (before, after) in zip(a.shape, widths, strict=True)), a.dtype
+    )
 
 
 @stands_for(np.take)
@@ -462,8 +478,11 @@ def _transform(name: str, half: bool, real: bool) -> None:
 
 
 for _name, _half, _real_result in (
-    ("fftn", False, False), ("ifftn", False, False), ("rfftn", True, False), ("irfftn", False, True),
-):  # fmt: skip
+    ("fftn", False, False),
+    ("ifftn", False, False),
+    ("rfftn", True, False),
+    ("irfftn", False, True),
+):
     _transform(_name, _half, _real_result)
 
 

@@ -81,7 +81,9 @@ class Module:
         if not isinstance(buffer, Meta):
             return np.ndarray(shape, dtype, buffer, offset, strides)
         shape = tuple(shape)
-        return buffer.window(shape, c_strides(shape, np.dtype(dtype).itemsize) if strides is None else strides, offset, dtype)
+        return buffer.window(
+            shape, c_strides(shape, np.dtype(dtype).itemsize) if strides is None else strides, offset, dtype
+        )
 
 
 def _meta(a: Any) -> Meta:
@@ -130,7 +132,9 @@ class MetaKernels(Kernels):
     def masked_select(self, a: Any, mask: Any) -> Any:
         """Where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them up."""
         if mask.__class__ is not Meta:
-            return Meta((int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype)
+            return Meta(
+                (int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype
+            )
         if L.walk is None:
             raise NotImplementedError(NO_DATA)
         return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
@@ -141,16 +145,30 @@ class MetaKernels(Kernels):
     def masked_scatter_backward(self, grad: Any, mask: Any, sizes: Any) -> Any:
         return Meta(sizes, grad.dtype)
 
-    def embedding_dense_backward(self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    def embedding_dense_backward(
+        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Any:
         return Meta((count, grad.shape[-1]), grad.dtype)
 
-    def _bag(self, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool,
-             per_sample: Any, include_last_offset: bool, padding_idx: int) -> Any:  # fmt: skip
+    def _bag(
+        self,
+        weight: Any,
+        indices: Any,
+        offsets: Any,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample: Any,
+        include_last_offset: bool,
+        padding_idx: int,
+    ) -> Any:
         bags, width = offsets.size - (1 if include_last_offset else 0), weight.shape[1]
         places = Meta((bags, width) if mode == MAX else (0,), "int64")
         return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), places
 
-    def _embedding_bag_backward(self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int, *_: Any) -> Any:
+    def _embedding_bag_backward(
+        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int, *_: Any
+    ) -> Any:
         return Meta((count, grad.shape[1]), grad.dtype)
 
     def put_planes(self, grad: Any, sizes: Any, indices: Any, dims: int) -> Any:

@@ -58,8 +58,9 @@ class Normalization:
         inner *= rstd
         return inner
 
-    def native_layer_norm_backward(self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any,
-                                   mask: Any) -> Any:  # fmt: skip
+    def native_layer_norm_backward(
+        self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Any
+    ) -> Any:
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
         rstd, g = rstd.reshape(-1, 1), self._in_rows(grad, lead)
@@ -67,7 +68,9 @@ class Normalization:
         normal *= rstd
         image = none
         if mask[0]:
-            image = self._normalized_back(g if weight is None else g * weight.reshape(-1), normal, rstd).reshape(a.shape)
+            image = self._normalized_back(g if weight is None else g * weight.reshape(-1), normal, rstd).reshape(
+                a.shape
+            )
         return (
             image,
             self.column_sums(self.xp.multiply(g, normal, out=normal)).reshape(shape) if mask[1] else none,
@@ -79,8 +82,17 @@ class Normalization:
     def _by_channel(self, x: Any, a: Any) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
-    def native_batch_norm(self, a: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-                          momentum: float, eps: float) -> Any:  # fmt: skip
+    def native_batch_norm(
+        self,
+        a: Any,
+        weight: Any,
+        bias: Any,
+        running_mean: Any,
+        running_var: Any,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> Any:
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
         if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
             a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
@@ -100,8 +112,19 @@ class Normalization:
     def _each_channel(self, a: Any) -> int:
         return max(a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0], 1)
 
-    def native_batch_norm_backward(self, grad: Any, a: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any,
-                                   rstd: Any, training: bool, eps: float, mask: Any) -> Any:  # fmt: skip
+    def native_batch_norm_backward(
+        self,
+        grad: Any,
+        a: Any,
+        weight: Any,
+        running_mean: Any,
+        running_var: Any,
+        mean: Any,
+        rstd: Any,
+        training: bool,
+        eps: float,
+        mask: Any,
+    ) -> Any:
         none = self.xp.empty(0, a.dtype)
         if not training:
             mean, rstd = running_mean, self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
@@ -133,7 +156,9 @@ class Normalization:
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 
-    def native_group_norm_backward(self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any) -> Any:
+    def native_group_norm_backward(
+        self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any
+    ) -> Any:
         rstd = rstd.reshape(-1, 1)
         normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)
         normal *= rstd

@@ -45,13 +45,57 @@ class Pointwise:
     direct = {
         name: name
         for name in (
-            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-            "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not",
-            "bitwise_and", "bitwise_or", "bitwise_xor", "hypot", "maximum", "minimum", "fmax", "fmin", "copysign", "nextafter",
-            "logaddexp", "logaddexp2", "deg2rad", "rad2deg", "signbit",
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sqrt",
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "floor",
+            "ceil",
+            "trunc",
+            "isnan",
+            "isinf",
+            "isfinite",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "logical_not",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "hypot",
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "copysign",
+            "nextafter",
+            "logaddexp",
+            "logaddexp2",
+            "deg2rad",
+            "rad2deg",
+            "signbit",
         )
-    } | {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-         "bitwise_not": "invert", "abs": "abs", "round": "rint"}  # fmt: skip
+    } | {
+        "asin": "arcsin",
+        "acos": "arccos",
+        "atan": "arctan",
+        "asinh": "arcsinh",
+        "acosh": "arccosh",
+        "atanh": "arctanh",
+        "bitwise_not": "invert",
+        "abs": "abs",
+        "round": "rint",
+    }
     """Kernels that are one universal function of the backend."""
 
     mul = staticmethod(operator.mul)
@@ -182,7 +226,11 @@ class Pointwise:
     def angle(self, a: Any) -> Any:
         if a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
-        return self.xp.arctan2(a.imag, a.real) if a.dtype.kind == "c" else self.xp.where(a < 0, a.dtype.type(np.pi), a * 0)[()]
+        return (
+            self.xp.arctan2(a.imag, a.real)
+            if a.dtype.kind == "c"
+            else self.xp.where(a < 0, a.dtype.type(np.pi), a * 0)[()]
+        )
 
     def view_as_complex(self, a: Any) -> Any:
         kind = FROM_NUMPY[a.dtype].to_complex().numpy

@@ -54,7 +54,10 @@ def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
 def _places(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, Any]:
     """How far each element of a window lies from its first one in the flat image, and where that one lies."""
     lines = [math.prod(size[i + 1 :]) for i in range(len(size))]
-    shifts = [sum(k * d * n for k, d, n in zip(p, dilation, lines, strict=True)) for p in itertools.product(*map(range, kernel))]
+    shifts = [
+        sum(k * d * n for k, d, n in zip(p, dilation, lines, strict=True))
+        for p in itertools.product(*map(range, kernel))
+    ]
     corners = np.zeros(out, "int64")
     for i, (s, p, m) in enumerate(zip(stride, padding, out, strict=True)):
         corners = corners + ((np.arange(m) * s - p) * lines[i]).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
@@ -62,7 +65,9 @@ def _places(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
 
 
 @functools.lru_cache(maxsize=16)
-def _counts(dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool, divisor: Any) -> Any:
+def _counts(
+    dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool, divisor: Any
+) -> Any:
     """How many elements each window is divided by."""
     if divisor is not None:
         return dtype.type(divisor)
@@ -97,7 +102,9 @@ class Pooling:
     matmul: Any
     framed: Any
 
-    def _framed(self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    def _framed(
+        self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    ) -> Any:
         """The image inside a frame of `value`, wide enough for every window."""
         frame = [(0, 0)] * (a.ndim - len(kernel))
         for n, k, s, p, d, m in zip(a.shape[-len(kernel) :], kernel, stride, padding, dilation, out, strict=True):
@@ -188,7 +195,9 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
-    def avg_pool(self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any) -> Any:
+    def avg_pool(
+        self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
+    ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = pooled_size(size, kernel, stride, padding, one, ceil)
         framed = self._framed(a, 0, kernel, stride, padding, one, out)
@@ -199,8 +208,9 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
-    def avg_pool_backward(self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool,
-                          divisor: Any) -> Any:  # fmt: skip
+    def avg_pool_backward(
+        self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
+    ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = grad.shape[-len(kernel) :]
         share = grad / _counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
@@ -244,7 +254,9 @@ class Pooling:
         for n, m in zip(spatial, size, strict=True):
             start, end = _bins(n, m)
             # Short bins repeat their last element.
-            lines.append(self.xp.minimum(start[:, None] + self.xp.arange(int((end - start).max()) if m else 1), end[:, None] - 1))
+            lines.append(
+                self.xp.minimum(start[:, None] + self.xp.arange(int((end - start).max()) if m else 1), end[:, None] - 1)
+            )
         return self.max_of_lines(a, lines)
 
     adaptive_max_pool3d = adaptive_max_pool2d
@@ -277,7 +289,7 @@ class Pooling:
         for i, (n, k, m) in enumerate(zip(a.shape[-dims:], kernel, size, strict=True)):
             u = samples[..., dims - 1 - i if dims == 2 else i].reshape(-1, 1)
             step = a.dtype.type((n - k) / (m - 1)) if m > 1 else a.dtype.type(0)
-            start = (((self.xp.arange(m) + u) * step).astype("int64") - (u * step).astype("int64"))
+            start = ((self.xp.arange(m) + u) * step).astype("int64") - (u * step).astype("int64")
             start[:, -1] = n - k
             lines.append((start[..., None] + self.xp.arange(k)).reshape(*lead, m, k))
         return self.max_of_lines(a, lines)

@@ -76,7 +76,9 @@ def _many_events(stream: Stream, rate: float) -> int:
             return k
         if k < 0 or (us < 0.013 and v > us):
             continue
-        if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+        if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * math.log(
+            rate
+        ) - math.lgamma(k + 1):
             return k
 
 
@@ -110,9 +112,17 @@ def _few_successes(stream: Stream, count: float, prob: float) -> int:
 
 # The rest of Stirling's series for log k!, as a table for small k.
 _TAILS = (
-    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
-)  # fmt: skip
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+)
 
 
 def _tail(k: float) -> float:
@@ -138,8 +148,13 @@ def _many_successes(stream: Stream, count: float, prob: float) -> int:
         if k < 0 or k > count:
             continue
         bound = (
-            (m + 0.5) * math.log((m + 1) / (odds * (count - m + 1))) + (count + 1) * math.log((count - m + 1) / (count - k + 1))
-            + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1)) + _tail(m) + _tail(count - m) - _tail(k) - _tail(count - k)
-        )  # fmt: skip
+            (m + 0.5) * math.log((m + 1) / (odds * (count - m + 1)))
+            + (count + 1) * math.log((count - m + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
+            + _tail(m)
+            + _tail(count - m)
+            - _tail(k)
+            - _tail(count - k)
+        )
         if math.log(v * alpha / (a / (us * us) + b)) <= bound:
             return k

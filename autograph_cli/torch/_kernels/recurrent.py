@@ -14,8 +14,9 @@ class Recurrent:
     def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> list[Any]:
         return self.split(a, split_size, dim)
 
-    def mkldnn_rnn_layer(self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, reverse: bool,
-                         *_: Any) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    def mkldnn_rnn_layer(
+        self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, reverse: bool, *_: Any
+    ) -> tuple[Any, Any, Any, Any]:
         """Outputs, last hidden state, last cell state, and what backward needs (opaque bytes)."""
         xp = self.xp
         steps, batch, features = input.shape
@@ -47,9 +48,24 @@ class Recurrent:
         split = steps * batch * 4 * n
         return kept, kept[:split].reshape(steps, batch, 4 * n), kept[split:].reshape(steps, batch, n)
 
-    def mkldnn_rnn_layer_backward(self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, output: Any,
-                                  hy: Any, cy: Any, grad_output: Any, grad_hy: Any, grad_cy: Any, reverse: bool,
-                                  workspace: Any) -> tuple[Any, ...]:  # fmt: skip
+    def mkldnn_rnn_layer_backward(
+        self,
+        input: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        hx: Any,
+        cx: Any,
+        output: Any,
+        hy: Any,
+        cy: Any,
+        grad_output: Any,
+        grad_hy: Any,
+        grad_cy: Any,
+        reverse: bool,
+        workspace: Any,
+    ) -> tuple[Any, ...]:
         """The gradients of the seven inputs."""
         steps, batch, n = output.shape
         _, gates, cells = self._workspace(workspace.view(input.dtype), steps, batch, n)
@@ -68,8 +84,11 @@ class Recurrent:
             (flat @ w_ih).reshape(input.shape),
             flat.T @ input.reshape(steps * batch, -1),
             flat.T @ self._earlier(output, hx, reverse).reshape(steps * batch, n),
-            bias, bias, grad_hy, grad_cy,
-        )  # fmt: skip
+            bias,
+            bias,
+            grad_hy,
+            grad_cy,
+        )
 
     def _earlier(self, states: Any, first: Any, reverse: bool) -> Any:
         """The state that each step started from."""
@@ -101,7 +120,9 @@ class Recurrent:
         sizes = (lengths[None, :] > xp.arange(int(lengths[0]))[:, None]).sum(axis=1)
         return xp.concatenate([stepwise[t, :size] for t, size in enumerate(sizes)]), sizes.astype(lengths.dtype)
 
-    def _pack_padded_sequence_backward(self, grad: Any, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool) -> Any:
+    def _pack_padded_sequence_backward(
+        self, grad: Any, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool
+    ) -> Any:
         xp = self.xp
         made = xp.zeros(input_size, grad.dtype)
         stepwise = xp.swapaxes(made, 0, 1) if batch_first else made

@@ -38,14 +38,17 @@ class Segments:
             return found
         return found / len(part) if len(part) else found * (np.nan if initial is None else 1)
 
-    def _segment_reduce_backward(self, grad: Any, output: Any, data: Any, reduce: str, lengths: Any, offsets: Any, axis: int,
-                                 initial: Any) -> Any:  # fmt: skip
+    def _segment_reduce_backward(
+        self, grad: Any, output: Any, data: Any, reduce: str, lengths: Any, offsets: Any, axis: int, initial: Any
+    ) -> Any:
         out = self.xp.zeros(data.shape, grad.dtype)
         for row, segments in self._bounds(data, lengths, offsets, axis):
             for i, (start, end) in enumerate(segments):
                 if start != end:
                     at = (*row, i)
-                    out[row][start:end] = self._segment_share(data[row][start:end], grad[at], output[at], reduce, initial)
+                    out[row][start:end] = self._segment_share(
+                        data[row][start:end], grad[at], output[at], reduce, initial
+                    )
         return out
 
     def _segment_share(self, part: Any, g: Any, result: Any, reduce: str, initial: Any) -> Any:

@@ -90,8 +90,12 @@ class Movement:
     def diagonal(self, a: Any, offset: int, dim1: int, dim2: int) -> Any:
         window = a.diagonal(offset, dim1, dim2)
         step = [s for d, s in enumerate(a.strides) if d not in (dim1, dim2)] + [a.strides[dim1] + a.strides[dim2]]
-        start = a[tuple(slice(max(-offset, 0) if d == dim1 else max(offset, 0), None) if d in (dim1, dim2) else slice(None)
-                        for d in range(a.ndim))]  # fmt: skip
+        start = a[
+            tuple(
+                slice(max(-offset, 0) if d == dim1 else max(offset, 0), None) if d in (dim1, dim2) else slice(None)
+                for d in range(a.ndim)
+            )
+        ]
         return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
 
     def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:

@@ -14,10 +14,25 @@ from .._core.state import S
 from . import _series as series
 
 Pieces = tuple[Any, Callable[[Any], Any]]
-BERNOULLI = tuple(map(float, (
-    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138,
-    -236364091 / 2730,
-)))  # fmt: skip
+BERNOULLI = tuple(
+    map(
+        float,
+        (
+            1 / 6,
+            -1 / 30,
+            1 / 42,
+            -1 / 30,
+            5 / 66,
+            -691 / 2730,
+            7 / 6,
+            -3617 / 510,
+            43867 / 798,
+            -174611 / 330,
+            854513 / 138,
+            -236364091 / 2730,
+        ),
+    )
+)
 """The Bernoulli numbers B2, B4, B6, ..."""
 
 
@@ -111,16 +126,19 @@ class Special:
 
     def erfc_series(self, x: Any) -> Any:
         return self.piecewise(
-            x, (abs(x) <= 0.5, lambda x: 1 - self.error_function(x)), (x > 0.5, self._erfc),
+            x,
+            (abs(x) <= 0.5, lambda x: 1 - self.error_function(x)),
+            (x > 0.5, self._erfc),
             (x < -0.5, lambda x: self.xp.where(x < -1, 2 - self._erfc(-x), 1 - self.error_function(x))),
-        )  # fmt: skip
+        )
 
     @widened
     def special_erfcx(self, x: Any) -> Any:
         return self.piecewise(
-            x, (x >= 0, self._erfcx),
+            x,
+            (x >= 0, self._erfcx),
             (x < 0, lambda x: 2 * self._exp_square(self.xp.maximum(x, -30.0), 1) - self._erfcx(-x)),
-        )  # fmt: skip
+        )
 
     @widened
     def erfinv(self, y: Any) -> Any:
@@ -147,9 +165,10 @@ class Special:
     def _log_ndtr(self, x: Any) -> Any:
         log, t = self.xp.log, math.sqrt(0.5)
         return self.piecewise(
-            x, (x < -1, lambda x: log(self._erfcx(-x * t) / 2) - x * x / 2),
+            x,
+            (x < -1, lambda x: log(self._erfcx(-x * t) / 2) - x * x / 2),
             (x >= -1, lambda x: self.xp.log1p(-self.erfc(x * t) / 2)),
-        )  # fmt: skip
+        )
 
     @widened
     def special_ndtri(self, p: Any) -> Any:
@@ -194,7 +213,9 @@ class Special:
         return self.xp.log(x / (1 - x))
 
     def logit(self, x: Any, eps: float | None = None) -> Any:
-        return self._logit(x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype))
+        return self._logit(
+            x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
+        )
 
     @widened
     def sinc(self, x: Any) -> Any:
@@ -220,10 +241,12 @@ class Special:
     def lgamma_series(self, x: Any) -> Any:
         log = self.xp.log
         return self.piecewise(
-            x, (self.xp.isinf(x), abs), ((x > 2.5) & (x < math.inf), self._lgamma_right),
+            x,
+            (self.xp.isinf(x), abs),
+            ((x > 2.5) & (x < math.inf), self._lgamma_right),
             ((x >= 0.5) & (x <= 2.5), lambda x: (x - 1) * (x - 2) * chebyshev(x - 1.5, series.LGAMMA) + 0.0),
             ((x < 0.5) & (x > -math.inf), lambda x: log(math.pi / self.sin_pi(x)) - self.lgamma_series(1 - x)),
-        )  # fmt: skip
+        )
 
     def _lgamma_right(self, x: Any) -> Any:
         """Stirling's series, at x or so far to its right that the series is exact."""
@@ -243,10 +266,14 @@ class Special:
 
     def _digamma(self, x: Any) -> Any:
         return self.piecewise(
-            x, (x > 0, self._digamma_right), (x == 0, lambda x: self.xp.copysign(math.inf, -x)),
-            ((x < 0) & (x != self.xp.trunc(x)),
-             lambda x: self._digamma_right(1 - x) - math.pi / self.xp.tan(math.pi * self.xp.fmod(x, 1.0))),
-        )  # fmt: skip
+            x,
+            (x > 0, self._digamma_right),
+            (x == 0, lambda x: self.xp.copysign(math.inf, -x)),
+            (
+                (x < 0) & (x != self.xp.trunc(x)),
+                lambda x: self._digamma_right(1 - x) - math.pi / self.xp.tan(math.pi * self.xp.fmod(x, 1.0)),
+            ),
+        )
 
     def _digamma_right(self, x: Any) -> Any:
         shift = self.xp.zeros(x.shape)

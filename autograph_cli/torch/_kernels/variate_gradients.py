@@ -74,9 +74,11 @@ class Variates:
     def _gamma_slope(self, a: Any, x: Any) -> Any:
         below = self.xp.log(x) < self.digamma(a)
         ways: list[_Way] = [
-            (x <= 0, lambda a, x: self.xp.zeros_like(x)), (x < 1, self._gamma_series), (below, self._gamma_lower),
+            (x <= 0, lambda a, x: self.xp.zeros_like(x)),
+            (x < 1, self._gamma_series),
+            (below, self._gamma_lower),
             (x >= 1, self._gamma_upper),
-        ]  # fmt: skip
+        ]
         return self._by_ways(ways, a, x)
 
     def _gamma_series(self, a: Any, x: Any) -> Any:
@@ -107,8 +109,10 @@ class Variates:
         mean = self.digamma(a) - self.digamma(total)
         ways: list[_Way] = [
             ((x <= 0) | (x >= 1), lambda x, a, b, mean: self.xp.zeros_like(x)),
-            ((x <= 0.5) & (b * x <= 3), self._beta_series), (self.xp.log(x) < mean, self._beta_lower), (x > 0, self._beta_upper),
-        ]  # fmt: skip
+            ((x <= 0.5) & (b * x <= 3), self._beta_series),
+            (self.xp.log(x) < mean, self._beta_lower),
+            (x > 0, self._beta_upper),
+        ]
         return self._by_ways(ways, x, a, b, mean)
 
     def _beta_series(self, x: Any, a: Any, b: Any, mean: Any) -> Any:

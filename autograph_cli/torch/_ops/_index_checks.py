@@ -25,7 +25,9 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
     if not i.size:
         return
     if max(i.ndim, 1) != max(a.ndim, 1):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if src is not None else 'input'} tensor")
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as {'self' if src is not None else 'input'} tensor"
+        )
     if src is not None and max(i.ndim, 1) != max(src.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     for d, (n, m) in enumerate(zip(i.shape, a.shape, strict=False)):

@@ -82,7 +82,9 @@ def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> 
 
 def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:
     if x.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
+        )
     if x.dtype in (dtypes.float16, dtypes.bfloat16) and not narrow:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._raw.dtype)}")
 

@@ -22,24 +22,26 @@ softmax_op = operation(
     "softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
-)  # fmt: skip
+)
 softmax_backward = operation(
-    "softmax_backward(Tensor grad_output, Tensor output, int dim)", node="SoftmaxBackwardDataBackward0",
+    "softmax_backward(Tensor grad_output, Tensor output, int dim)",
+    node="SoftmaxBackwardDataBackward0",
     grad_output=lambda f, grad, output, dim: f.softmax_backward(grad, output, dim),
     output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
-)  # fmt: skip
+)
 log_softmax_op = operation(
     "log_softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
-)  # fmt: skip
+)
 log_softmax_backward = operation(
-    "log_softmax_backward(Tensor grad_output, Tensor output, int dim)", node="LogSoftmaxBackwardDataBackward0",
-    grad_output=lambda f, grad, output, dim: f.sub(
-        grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
-    output=lambda f, grad, grad_output, output, dim: f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (
-        f.exp(output) * grad),
-)  # fmt: skip
+    "log_softmax_backward(Tensor grad_output, Tensor output, int dim)",
+    node="LogSoftmaxBackwardDataBackward0",
+    grad_output=lambda f, grad, output, dim: f.sub(grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
+    output=lambda f, grad, grad_output, output, dim: (
+        f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (f.exp(output) * grad)
+    ),
+)
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
@@ -47,7 +49,9 @@ softplus_op = operation(
 softplus_backward = operation(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
     grad_output=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
-    self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(f, grad * grad_output, self, beta, threshold),
+    self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(
+        f, grad * grad_output, self, beta, threshold
+    ),
 )
 leaky_relu_op = operation(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01)",

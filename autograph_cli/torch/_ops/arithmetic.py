@@ -24,61 +24,88 @@ def no_derivative(name: str) -> Formula:
 
 
 add = operation(
-    "add(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True, inline="{self} + {other} if alpha == 1 else {kernel}",
+    "add(Tensor self, Tensor other, *, Scalar alpha=1)",
+    promotes=True,
+    inline="{self} + {other} if alpha == 1 else {kernel}",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
-)  # fmt: skip
+)
 sub = operation(
-    "sub(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
+    promotes=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
-)  # fmt: skip
+)
 mul = operation(
-    "mul(Tensor self, Tensor other)", promotes=True, inline="{self} * {other}",
+    "mul(Tensor self, Tensor other)",
+    promotes=True,
+    inline="{self} * {other}",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
-)  # fmt: skip
+)
 true_divide = operation(
-    "div(Tensor self, Tensor other)", promotes=True,
+    "div(Tensor self, Tensor other)",
+    promotes=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
-)  # fmt: skip
+)
 div_mode = operation(
-    "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)", promotes=True, node="DivBackward2",
+    "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
+    promotes=True,
+    node="DivBackward2",
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
-)  # fmt: skip
+)
 pow_tensor = operation(
-    "pow(Tensor self, Tensor exponent)", promotes=True, node="PowBackward1",
+    "pow(Tensor self, Tensor exponent)",
+    promotes=True,
+    node="PowBackward1",
     self=lambda f, grad, self, exponent: f.where(
-        f.eq(exponent, f.zeros_like(exponent)), f.zeros_like(f.mul(grad, self)),
-        grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1)))),
-    exponent=lambda f, grad, self, exponent, result: grad * f.where(
-        f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(self))),
-)  # fmt: skip
+        f.eq(exponent, f.zeros_like(exponent)),
+        f.zeros_like(f.mul(grad, self)),
+        grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1))),
+    ),
+    exponent=lambda f, grad, self, exponent, result: (
+        grad * f.where(f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(self)))
+    ),
+)
 pow_scalar = operation(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
-    self=lambda f, grad, self, exponent: f.zeros_like(grad) if exponent == 0 else grad * f.conj(
-        f.mul_Scalar(f.pow_Tensor_Scalar(self, exponent - 1), exponent)),
-)  # fmt: skip
+    self=lambda f, grad, self, exponent: (
+        f.zeros_like(grad)
+        if exponent == 0
+        else grad * f.conj(f.mul_Scalar(f.pow_Tensor_Scalar(self, exponent - 1), exponent))
+    ),
+)
 scalar_pow = operation(
-    "pow.Scalar(Scalar self, Tensor exponent)", node="PowBackward2",
-    exponent=lambda f, grad, self, exponent, result: grad * (
-        f.conj(f.mul_Scalar(result, f.log_of_number(self))) if self != 0 else f.where(
-            f.ge(exponent, f.zeros_like(exponent)), f.zero_beside(result),
-            f.conj(f.mul_Scalar(result, f.log_of_number(self))))),
-)  # fmt: skip
+    "pow.Scalar(Scalar self, Tensor exponent)",
+    node="PowBackward2",
+    exponent=lambda f, grad, self, exponent, result: (
+        grad
+        * (
+            f.conj(f.mul_Scalar(result, f.log_of_number(self)))
+            if self != 0
+            else f.where(
+                f.ge(exponent, f.zeros_like(exponent)),
+                f.zero_beside(result),
+                f.conj(f.mul_Scalar(result, f.log_of_number(self))),
+            )
+        )
+    ),
+)
 
 # With numbers: what PyTorch's own formulas record when they multiply or add a number.
 mul_scalar = operation(
-    "mul.Scalar(Tensor self, Scalar other)", node="MulBackward1",
+    "mul.Scalar(Tensor self, Scalar other)",
+    node="MulBackward1",
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
-)  # fmt: skip
+)
 div_scalar = operation(
-    "div.Scalar(Tensor self, Scalar other)", node="DivBackward1",
+    "div.Scalar(Tensor self, Scalar other)",
+    node="DivBackward1",
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
-)  # fmt: skip
+)
 add_scalar = operation(
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="AddBackward1", self=lambda f, grad: grad
 )
@@ -86,63 +113,85 @@ sub_scalar = operation(
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="SubBackward1", self=lambda f, grad: grad
 )
 rsub_scalar = operation(
-    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="RsubBackward1",
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="RsubBackward1",
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
-)  # fmt: skip
+)
 rsub_tensor = operation(
-    "rsub(Tensor self, Tensor other, *, Scalar alpha=1)", promotes=True,
+    "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
+    promotes=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
-)  # fmt: skip
+)
 remainder = operation(
-    "remainder(Tensor self, Tensor other)", promotes=True, node="RemainderBackward1",
+    "remainder(Tensor self, Tensor other)",
+    promotes=True,
+    node="RemainderBackward1",
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
-)  # fmt: skip
+)
 remainder_scalar = operation(
     "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
 )
 fmod = operation(
-    "fmod(Tensor self, Tensor other)", promotes=True, node="FmodBackward1",
+    "fmod(Tensor self, Tensor other)",
+    promotes=True,
+    node="FmodBackward1",
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="trunc"),
-)  # fmt: skip
+)
 fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
 floor_divide_tensor = operation(
-    "floor_divide(Tensor self, Tensor other)", promotes=True, node="NotImplemented", self=no_derivative("floor_divide"),
+    "floor_divide(Tensor self, Tensor other)",
+    promotes=True,
+    node="NotImplemented",
+    self=no_derivative("floor_divide"),
     other=no_derivative("floor_divide"),
-)  # fmt: skip
+)
 floor_divide_scalar = operation(
-    "floor_divide.Scalar(Tensor self, Scalar other)", lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
-    node="NotImplemented", self=no_derivative("floor_divide"),
-)  # fmt: skip
+    "floor_divide.Scalar(Tensor self, Scalar other)",
+    lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
+    node="NotImplemented",
+    self=no_derivative("floor_divide"),
+)
 maximum = operation(
-    "maximum(Tensor self, Tensor other)", promotes=True, strict=True,
+    "maximum(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0),
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
+    ),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
-)  # fmt: skip
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
+    ),
+)
 minimum = operation(
-    "minimum(Tensor self, Tensor other)", promotes=True, strict=True,
+    "minimum(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0),
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
+    ),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(
-        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0),
-)  # fmt: skip
+        f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
+    ),
+)
 addcmul = operation(
-    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", promotes=True,
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
-)  # fmt: skip
+)
 addcdiv = operation(
-    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", promotes=True,
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
-    tensor2=lambda f, grad, tensor1, tensor2, value: f.neg(grad) * f.conj(f.div(
-        f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2))),
-)  # fmt: skip
+    tensor2=lambda f, grad, tensor1, tensor2, value: (
+        f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2)))
+    ),
+)
 
 publish(mul, inplace=True, aliases=("multiply",))
 publish(maximum, minimum)

@@ -12,8 +12,17 @@ from . import activations, attention, convolution, distances, embedding, interpo
 
 
 @composite(method=False)
-def batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-               eps: float, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+def batch_norm(
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """`nn.functional.batch_norm`."""
     return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
@@ -27,8 +36,9 @@ def _native_batch_norm_legit(input: Tensor, weight: Any, bias: Any, *rest: Any) 
 
 
 @composite(method=False)
-def _batch_norm_with_update(input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float,
-                            eps: float) -> Any:  # fmt: skip
+def _batch_norm_with_update(
+    input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float
+) -> Any:
     """`native_batch_norm` while training, and room that other devices reserve."""
     return normalization.normalized_batch(
         normalization.batch_norm_with_update, input, weight, bias, running_mean, running_var, True, momentum, eps
@@ -43,8 +53,15 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 
 @composite(method=False)
-def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool, scales_h: Any = None, scales_w: Any = None,
-                            *, scale_factors: Any = None) -> Tensor:  # fmt: skip
+def _upsample_bilinear2d_aa(
+    input: Tensor,
+    output_size: Any,
+    align_corners: bool,
+    scales_h: Any = None,
+    scales_w: Any = None,
+    *,
+    scale_factors: Any = None,
+) -> Tensor:
     """`interpolate` with a filter as wide as the results are apart; scales as two numbers or as a list."""
     factors = tuple(scale_factors or (scales_h if isinstance(scales_h, (tuple, list)) else (scales_h, scales_w)))
     size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
@@ -53,23 +70,41 @@ def _upsample_bilinear2d_aa(input: Tensor, output_size: Any, align_corners: bool
 
 
 @composite(method=False)
-def max_pool2d_with_indices_backward(grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any,
-                                     dilation: Any, ceil_mode: bool, indices: Tensor) -> Tensor:  # fmt: skip
+def max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
     """The gradient of `max_pool2d` from that of its result."""
     found: Tensor = operations.max_pool2d_with_indices_backward(grad_output, self, indices)
     return found
 
 
 @composite(method=False)
-def instance_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
-                  momentum: float, eps: float, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+def instance_norm(
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """`nn.functional.instance_norm`."""
     return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 @composite(method=False)
-def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
-               cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+def group_norm(
+    input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
+) -> Tensor:
     """`nn.functional.group_norm`."""
     return normalization.group_norm(input, num_groups, weight, bias, eps)
 
@@ -81,9 +116,17 @@ def native_group_norm(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW
 
 
 @composite(method=False)
-def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
-                  sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
-                  padding_idx: int | None = None) -> Any:  # fmt: skip
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
     """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, places of maxima."""
     if sparse:
         raise NotImplementedError("embedding_bag with sparse=True is not available in autograph's engine yet")
@@ -101,9 +144,13 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 
 @composite(method=False)
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`nn.functional.grid_sample` with its modes as numbers."""
-    found: Tensor = interpolate.grid_samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
+    found: Tensor = interpolate.grid_samplers[input.ndim - 2](
+        input, grid, interpolation_mode, padding_mode, align_corners
+    )
     return found
 
 
@@ -131,11 +178,13 @@ def _with_code(run: Callable[..., Tensor], tensors: int, *middle: str) -> Callab
 
 
 for _run, _tensors, *_middle in (
-    (distances.cosine_embedding_loss, 3, "margin"), (distances.hinge_embedding_loss, 2, "margin"),
-    (distances.margin_ranking_loss, 3, "margin"), (distances.triplet_margin_loss, 3, "margin", "p", "eps", "swap"),
+    (distances.cosine_embedding_loss, 3, "margin"),
+    (distances.hinge_embedding_loss, 2, "margin"),
+    (distances.margin_ranking_loss, 3, "margin"),
+    (distances.triplet_margin_loss, 3, "margin", "p", "eps", "swap"),
     (losses.poisson_nll_loss, 2, "log_input", "full", "eps"),
     (losses.binary_cross_entropy_with_logits, 2, "weight", "pos_weight"),
-):  # fmt: skip
+):
     functions[_run.__name__] = _with_code(_run, _tensors, *_middle)
 
 

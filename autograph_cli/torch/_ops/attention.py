@@ -19,29 +19,43 @@ from .convolution import in_c
 from .dropout import dropout
 
 safe_softmax = operation(
-    "_safe_softmax(Tensor self, int dim)", node="SafeSoftmaxBackward0",
+    "_safe_softmax(Tensor self, int dim)",
+    node="SafeSoftmaxBackward0",
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
-)  # fmt: skip
+)
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 """Which kernels `scaled_dot_product_attention` may take; on the CPU there are the first and the third."""
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 flash_attention = operation(
     f"{_FLASH}(Tensor query, Tensor key, Tensor value, bool is_causal, Tensor? attn_mask, float? scale) -> "
-    "(Tensor output, Tensor logsumexp)", node="ScaledDotProductFlashAttentionForCpuBackward0", nondifferentiable=("logsumexp",),
-    joint={("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale:
-           f._scaled_dot_product_flash_attention_for_cpu_backward(
-               grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale)},
-)  # fmt: skip
+    "(Tensor output, Tensor logsumexp)",
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    nondifferentiable=("logsumexp",),
+    joint={
+        ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
+            f._scaled_dot_product_flash_attention_for_cpu_backward(
+                grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale
+            )
+        )
+    },
+)
 operation(
     f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool is_causal, "
-    "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)", node="NotImplemented",
+    "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
+    node="NotImplemented",
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
-)  # fmt: skip
+)
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
-    i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1),
-    i2=lambda f, grad, i1, i3, expand1, expand2, expand3, sumdim: f._trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2),
-    i3=lambda f, grad, i1, i2, expand1, expand2, expand3, sumdim: f._trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3),
+    i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
+        grad, i2, i3, sumdim, expand2, expand3, expand1
+    ),
+    i2=lambda f, grad, i1, i3, expand1, expand2, expand3, sumdim: f._trilinear(
+        i1, grad, i3, expand1, sumdim, expand3, expand2
+    ),
+    i3=lambda f, grad, i1, i2, expand1, expand2, expand3, sumdim: f._trilinear(
+        i1, i2, grad, expand1, expand2, sumdim, expand3
+    ),
 )
 
 
@@ -61,7 +75,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise RuntimeError(
                 f"bilinear(): input{number} size does not match weight size: got {x._raw.shape[-1]} but expected {n}"
             )
-    kinds = {name: in_c(x) for name, x in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)) if x is not None}
+    kinds = {
+        name: in_c(x)
+        for name, x in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias))
+        if x is not None
+    }
     if len(set(kinds.values())) > 1:
         shown = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
         raise RuntimeError(f"All tensors must have the same dtype, got {shown}")
@@ -105,8 +123,9 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     )
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool,
-            scale: float | None) -> tuple[Tensor, Tensor]:  # fmt: skip
+def _attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool, scale: float | None
+) -> tuple[Tensor, Tensor]:
     """Attention composed of operations: the result and the weights. Numbers of 16 bits are attended in 32."""
     kind = query._raw.dtype
     if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
@@ -130,9 +149,16 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drop
 
 
 @autocasts("scaled_dot_product_attention")
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-                                 enable_gqa: bool = False) -> Tensor:  # fmt: skip
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
 
     A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal`, dtypes that differ, or where `KERNELS`

@@ -41,35 +41,48 @@ def _with_sign(f: Any, a: Any, b: Any) -> Any:
 
 
 copysign_tensor = operation(
-    "copysign.Tensor(Tensor self, Tensor other)", lambda f, a, b: _with_sign(f, *floats(a, b)), promotes=True,
+    "copysign.Tensor(Tensor self, Tensor other)",
+    lambda f, a, b: _with_sign(f, *floats(a, b)),
+    promotes=True,
     node="CopysignBackward0",
-    self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
-        f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
+    self=lambda f, grad, self, result: (
+        grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
+    ),
     other=lambda f, grad: f.zeros_like(grad),
-)  # fmt: skip
+)
 copysign_scalar = operation(
-    "copysign.Scalar(Tensor self, Scalar other)", lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
+    "copysign.Scalar(Tensor self, Scalar other)",
+    lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
-    self=lambda f, grad, self, result: grad * f.masked_fill_Scalar(
-        f.div(result, self), f.eq(self, f.zeros_like(self)), 0),
-)  # fmt: skip
+    self=lambda f, grad, self, result: (
+        grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
+    ),
+)
 fmax = operation(
-    "fmax(Tensor self, Tensor other)", promotes=True, strict=True,
+    "fmax(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0),
+        grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0
+    ),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.ge(self, other), f.isnan(other)), 0),
-)  # fmt: skip
+)
 fmin = operation(
-    "fmin(Tensor self, Tensor other)", promotes=True, strict=True,
+    "fmin(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
-        grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0),
+        grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0
+    ),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.le(self, other), f.isnan(other)), 0),
-)  # fmt: skip
+)
 hypot = operation(
-    "hypot(Tensor self, Tensor other)", promotes=True, strict=True,
+    "hypot(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, result: f.div(grad * self, result),
     other=lambda f, grad, other, result: f.div(grad * other, result),
-)  # fmt: skip
+)
 
 
 def _logaddexp(f: Any, a: Any, b: Any) -> Any:
@@ -80,38 +93,51 @@ def _logaddexp(f: Any, a: Any, b: Any) -> Any:
 
 
 logaddexp = operation(
-    "logaddexp(Tensor self, Tensor other)", _logaddexp, promotes=True, strict=True,
+    "logaddexp(Tensor self, Tensor other)",
+    _logaddexp,
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
     other=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(self, other)), 1))),
-)  # fmt: skip
+)
 logaddexp2 = operation(
-    "logaddexp2(Tensor self, Tensor other)", promotes=True, strict=True,
+    "logaddexp2(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
     other=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(self, other)), 1)),
-)  # fmt: skip
+)
 nextafter = operation(
-    "nextafter(Tensor self, Tensor other)", promotes=True, strict=True,
+    "nextafter(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
-)  # fmt: skip
+)
 gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
 lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
 heaviside_op = operation(
-    "heaviside(Tensor self, Tensor values)", lambda f, a, values: f.xp.heaviside(a, values).astype(a.dtype),
-    node="NotImplemented", self=arithmetic.no_derivative("heaviside"), values=arithmetic.no_derivative("heaviside"),
-)  # fmt: skip
+    "heaviside(Tensor self, Tensor values)",
+    lambda f, a, values: f.xp.heaviside(a, values).astype(a.dtype),
+    node="NotImplemented",
+    self=arithmetic.no_derivative("heaviside"),
+    values=arithmetic.no_derivative("heaviside"),
+)
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(S.default_dtype)) * f.pow_Scalar(2.0, b), node="LdexpBackward0",
+    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(S.default_dtype)) * f.pow_Scalar(2.0, b),
+    node="LdexpBackward0",
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
-)  # fmt: skip
+)
 lerp_tensor = operation(
-    "lerp.Tensor(Tensor self, Tensor end, Tensor weight)", lambda f, a, end, w: _lerp(f, a, end, w), node="LerpBackward1",
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
+    lambda f, a, end, w: _lerp(f, a, end, w),
+    node="LerpBackward1",
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
-)  # fmt: skip
+)
 
 
 def _lerp(f: Any, a: Any, end: Any, w: Any) -> Any:
@@ -144,30 +170,43 @@ def _clamped(f: Any, a: Any, low: Any, high: Any) -> Any:
 
 
 clamp_tensor = operation(
-    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", _clamped, promotes=True, node="ClampBackward0",
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
+    _clamped,
+    promotes=True,
+    node="ClampBackward0",
     self=lambda f, grad, self, min, max: _kept(f, _between(f, self, min, max), grad),
     joint={("min", "max"): lambda f, grad, self, min, max, mask: _bounds_gradients(f, grad, self, min, max, mask)},
-)  # fmt: skip
+)
 clamp_min_tensor = operation(
-    "clamp_min.Tensor(Tensor self, Tensor min)", lambda f, a, low: _clamped(f, a, low, None), promotes=True,
+    "clamp_min.Tensor(Tensor self, Tensor min)",
+    lambda f, a, low: _clamped(f, a, low, None),
+    promotes=True,
     node="ClampMinBackward1",
     self=lambda f, grad, self, min: _kept(f, f.ge(self, min), grad),
     min=lambda f, grad, self, min: _kept(f, f.lt(self, min), grad),
-)  # fmt: skip
+)
 clamp_max_tensor = operation(
-    "clamp_max.Tensor(Tensor self, Tensor max)", lambda f, a, high: _clamped(f, a, None, high), promotes=True,
+    "clamp_max.Tensor(Tensor self, Tensor max)",
+    lambda f, a, high: _clamped(f, a, None, high),
+    promotes=True,
     node="ClampMaxBackward1",
     self=lambda f, grad, self, max: _kept(f, f.le(self, max), grad),
     max=lambda f, grad, self, max: _kept(f, f.gt(self, max), grad),
-)  # fmt: skip
+)
 deg2rad = operation(
-    "deg2rad(Tensor self)", lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180), floating=True,
-    node="Deg2RadBackward0", self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
-)  # fmt: skip
+    "deg2rad(Tensor self)",
+    lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
+    floating=True,
+    node="Deg2RadBackward0",
+    self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
+)
 rad2deg = operation(
-    "rad2deg(Tensor self)", lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi), floating=True,
-    node="Rad2DegBackward0", self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
-)  # fmt: skip
+    "rad2deg(Tensor self)",
+    lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
+    floating=True,
+    node="Rad2DegBackward0",
+    self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
+)
 
 
 def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
@@ -184,9 +223,10 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 
 nan_to_num = operation(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", _nan_to_num,
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
+    _nan_to_num,
     self=lambda f, grad, self: grad * f.isfinite(self),
-)  # fmt: skip
+)
 
 
 def _signbit(f: Any, a: Any) -> Any:
@@ -205,10 +245,12 @@ def _frexp(f: Any, a: Any) -> Any:
 
 
 frexp_op = operation(
-    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", _frexp, node="FrexpBackward0",
+    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    _frexp,
+    node="FrexpBackward0",
     nondifferentiable=("exponent",),
     self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
-)  # fmt: skip
+)
 conj_physically = operation(
     "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
 )
@@ -229,9 +271,11 @@ def conj_physical(input: Tensor) -> Tensor:
 
 
 _conj_in_place = operation(
-    "conj_physical_(Tensor self)", lambda f, a: f._conj_physical(a), node="ConjPhysicalBackward1",
+    "conj_physical_(Tensor self)",
+    lambda f, a: f._conj_physical(a),
+    node="ConjPhysicalBackward1",
     self=lambda f, grad: f._conj_physical(grad),
-)  # fmt: skip
+)
 
 
 @composite(name="conj_physical_")
@@ -263,9 +307,13 @@ def frexp(input: Tensor) -> Any:
 
 
 def _power_operands(input: Any, exponent: Any) -> tuple[Any, Any]:
-    complexes = any(x._raw.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent))
+    complexes = any(
+        x._raw.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent)
+    )
     wide = dtypes.complex128 if complexes else dtypes.float64
-    return tuple(x.to(wide) if isinstance(x, Tensor) else (complex if complexes else float)(x) for x in (input, exponent))  # type: ignore[return-value]
+    return tuple(
+        x.to(wide) if isinstance(x, Tensor) else (complex if complexes else float)(x) for x in (input, exponent)
+    )  # type: ignore[return-value]
 
 
 @composite(out=True)

@@ -16,19 +16,23 @@ from . import views
 from ._errors import not_implemented
 
 cdist_op = operation(
-    "_cdist_forward(Tensor x1, Tensor x2, float p)", node="CdistBackward0",
+    "_cdist_forward(Tensor x1, Tensor x2, float p)",
+    node="CdistBackward0",
     x1=lambda f, grad, x1, x2, p, result: f._cdist_backward(f.contiguous(grad), x1, x2, p, result),
     x2=lambda f, grad, x1, x2, p, result: f._cdist_backward(
-        f.contiguous(_turned(f, grad)), x2, x1, p, f.contiguous(_turned(f, result))),
-)  # fmt: skip
+        f.contiguous(_turned(f, grad)), x2, x1, p, f.contiguous(_turned(f, result))
+    ),
+)
 cdist_backward = operation(
-    "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", node="CdistBackwardBackward0",
+    "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)",
+    node="CdistBackwardBackward0",
     **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")},
 )
 euclidean_dist = operation(
-    "_euclidean_dist(Tensor x1, Tensor x2)", node="EuclideanDistBackward0",
+    "_euclidean_dist(Tensor x1, Tensor x2)",
+    node="EuclideanDistBackward0",
     joint={("x1", "x2"): lambda f, grad, x1, x2, result: _euclidean_gradients(f, grad, x1, x2, result)},
-)  # fmt: skip
+)
 
 
 def _turned(f: Any, x: Any) -> Any:

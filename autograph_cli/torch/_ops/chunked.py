@@ -24,7 +24,9 @@ def spread(gradients: Any, has_bias: bool, has_weight: bool) -> list[Any]:
     return [by_rows, by_weight, None, *([by_bias] * has_bias), *([None] * has_weight)]
 
 
-def each_row(f: Any, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int) -> list[Any]:
+def each_row(
+    f: Any, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int
+) -> list[Any]:
     """The gradients of losses that were not folded; they are computed again, and have no graph."""
     if isinstance(grad, Tensor):
         raise RuntimeError("linear_cross_entropy in chunks and without a reduction cannot be differentiated twice")
@@ -33,21 +35,36 @@ def each_row(f: Any, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, 
 
 
 folded = operation(
-    f"linear_cross_entropy_chunked({_ARGUMENTS}) -> {_RESULTS}", node=_NODE.format(""), nondifferentiable=_KEPT,
+    f"linear_cross_entropy_chunked({_ARGUMENTS}) -> {_RESULTS}",
+    node=_NODE.format(""),
+    nondifferentiable=_KEPT,
     tensors=lambda f, grad, by_rows, by_weight, by_bias, has_bias, has_weight: spread(
-        [by_rows * grad, by_weight * grad, by_bias * grad if has_bias else None], has_bias, has_weight),
-)  # fmt: skip
+        [by_rows * grad, by_weight * grad, by_bias * grad if has_bias else None], has_bias, has_weight
+    ),
+)
 unfolded = operation(
-    f"linear_cross_entropy_chunked.none({_ARGUMENTS}) -> {_RESULTS}", "linear_cross_entropy_chunked",
-    node=_NODE.format("_no_reduction"), nondifferentiable=_KEPT,
+    f"linear_cross_entropy_chunked.none({_ARGUMENTS}) -> {_RESULTS}",
+    "linear_cross_entropy_chunked",
+    node=_NODE.format("_no_reduction"),
+    nondifferentiable=_KEPT,
     tensors=lambda f, grad, tensors, has_bias, has_weight, ignore_index, chunk: each_row(
-        f, grad, tensors, has_bias, has_weight, ignore_index, chunk),
-)  # fmt: skip
+        f, grad, tensors, has_bias, has_weight, ignore_index, chunk
+    ),
+)
 
 
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
-                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
-                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
     """The cross entropy of a linear layer's results; `linear_weight` is (C, ..., in) for losses of more dimensions.
 
     With `options` (of class `nn.LinearCrossEntropyOptions`) some rows are computed at a time, where the arguments allow it. RuntimeError for shapes that do not go
@@ -68,7 +85,9 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)
     bias = linear_bias if linear_bias is None or len(features) == 1 else linear_bias.flatten()
     scores = linear(input, rows, bias).unflatten(-1, features)
-    return cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
+    return cross_entropy(
+        scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
 
 
 def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -93,18 +112,30 @@ def _can_chunk(target: Tensor, reduction: str, smoothing: float, out_features: A
         "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing == 0, "
         f"target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={smoothing}, "
         f"target.dtype={target.dtype}, out_features={tuple(out_features)}, tracing=False, "
-        f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}.", UserWarning, stacklevel=3,
-    )  # fmt: skip
+        f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}.",
+        UserWarning,
+        stacklevel=3,
+    )
     return False
 
 
-def _chunked(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, class_weight: Tensor | None, reduction: str,
-             ignored: int, options: Any) -> Tensor:  # fmt: skip
+def _chunked(
+    input: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    bias: Tensor | None,
+    class_weight: Tensor | None,
+    reduction: str,
+    ignored: int,
+    options: Any,
+) -> Tensor:
     single = input.ndim == 1
     rows = views.unsqueeze_op(input, 0) if single else input
     labels = views.unsqueeze_op(target, 0) if single and target.ndim == 0 else target
     if labels._raw.shape != rows._raw.shape[:1]:
-        raise ValueError(f"Expected input batch_size ({rows._raw.shape[0]}) to match target batch_size ({labels._raw.shape[0]}).")
+        raise ValueError(
+            f"Expected input batch_size ({rows._raw.shape[0]}) to match target batch_size ({labels._raw.shape[0]})."
+        )
     code = reduction_code(reduction)
     tensors = [t for t in (rows, weight, labels, bias, class_weight) if t is not None]
     chunk = options.batch_chunk_size or max(rows._raw.shape[0], 1)

@@ -23,17 +23,22 @@ def _nll(name: str, node: str) -> Any:
     """The negative log likelihood, and its backward."""
     run = operation(
         f"{name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
-        "(Tensor output, Tensor total_weight)", node=f"{node}Backward0", nondifferentiable=("total_weight",),
-        self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(f, f"{name}_backward")(
-            grad, self, target, weight, reduction, ignore_index, total_weight),
-    )  # fmt: skip
+        "(Tensor output, Tensor total_weight)",
+        node=f"{node}Backward0",
+        nondifferentiable=("total_weight",),
+        self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
+            f, f"{name}_backward"
+        )(grad, self, target, weight, reduction, ignore_index, total_weight),
+    )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, "
-        "Tensor total_weight)", node=f"{node}BackwardBackward0",
+        "Tensor total_weight)",
+        node=f"{node}BackwardBackward0",
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
-            grad, target, weight, reduction, ignore_index)[0],
+            grad, target, weight, reduction, ignore_index
+        )[0],
         self=lambda f, grad: f.zeros_like(grad),
-    )  # fmt: skip
+    )
     return run
 
 
@@ -41,36 +46,49 @@ nll, nll2d = _nll("nll_loss", "NllLoss"), _nll("nll_loss2d", "NllLoss2D")
 multi_margin = operation(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
     self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
-        grad, self, target, p, margin, weight, reduction),
-)  # fmt: skip
+        grad, self, target, p, margin, weight, reduction
+    ),
+)
 operation(
     "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight, "
-    "int reduction)", node="NotImplemented",
-    grad_output=no_derivative("multi_margin_loss_backward"), self=no_derivative("multi_margin_loss_backward"),
-)  # fmt: skip
+    "int reduction)",
+    node="NotImplemented",
+    grad_output=no_derivative("multi_margin_loss_backward"),
+    self=no_derivative("multi_margin_loss_backward"),
+)
 multilabel_margin = operation(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
-    node="MultilabelMarginLossBackward0", nondifferentiable=("is_target",),
+    node="MultilabelMarginLossBackward0",
+    nondifferentiable=("is_target",),
     self=lambda f, grad, self, target, reduction, is_target: f.multilabel_margin_loss_backward(
-        grad, self, target, reduction, is_target),
-)  # fmt: skip
+        grad, self, target, reduction, is_target
+    ),
+)
 operation(
     "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
     node="NotImplemented",
-    grad_output=no_derivative("multilabel_margin_loss_backward"), self=no_derivative("multilabel_margin_loss_backward"),
-)  # fmt: skip
+    grad_output=no_derivative("multilabel_margin_loss_backward"),
+    self=no_derivative("multilabel_margin_loss_backward"),
+)
 ctc = operation(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
-    "(Tensor neg_log_likelihood, Tensor log_alpha)", node="CtcLossBackward0", nondifferentiable=("log_alpha",),
-    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: f._ctc_loss_backward(
-        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity),
-)  # fmt: skip
+    "(Tensor neg_log_likelihood, Tensor log_alpha)",
+    node="CtcLossBackward0",
+    nondifferentiable=("log_alpha",),
+    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: (
+        f._ctc_loss_backward(
+            grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+        )
+    ),
+)
 operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
-    "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)", node="NotImplemented",
-    grad_output=no_derivative("_ctc_loss_backward"), log_probs=no_derivative("_ctc_loss_backward"),
+    "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
+    node="NotImplemented",
+    grad_output=no_derivative("_ctc_loss_backward"),
+    log_probs=no_derivative("_ctc_loss_backward"),
     neg_log_likelihood=no_derivative("_ctc_loss_backward"),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- negative log likelihood
@@ -112,9 +130,9 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
         if input.ndim == 4:
             raise RuntimeError(
                 f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
-                if target.ndim != 3 else
-                f"size mismatch (got input: {list(shape)}, target: {list(target._raw.shape)}"
-            )  # fmt: skip
+                if target.ndim != 3
+                else f"size mismatch (got input: {list(shape)}, target: {list(target._raw.shape)}"
+            )
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._raw.shape)}")
     if input.ndim == 4:
         found = nll2d(input, target, weight, reduction, ignore_index)[0]
@@ -127,16 +145,32 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     return views.view(found, wanted) if reduction == NONE else found
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-             reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Minus the log probability that `input` (N, C, ...) gives to each target class."""
-    return _nll_any(input, target, weight, reduction_code(reduction_name(reduction, size_average, reduce)), ignore_index)
+    return _nll_any(
+        input, target, weight, reduction_code(reduction_name(reduction, size_average, reduce)), ignore_index
+    )
 
 
 @autocasts("cross_entropy_loss")
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                  ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """The cross entropy of logits (N, C, ...) and targets: class indices, or probabilities of the shape of `input`.
 
     >>> from autograph_cli import torch
@@ -165,8 +199,9 @@ def _weight_beside(weight: Tensor, input: Tensor, d: int) -> Tensor:
     return views.view(weight, tuple(shape))
 
 
-def _smoothed(scores: Tensor, target: Tensor, weight: Tensor | None, code: int, ignore_index: int, smoothing: float,
-              d: int) -> Tensor:  # fmt: skip
+def _smoothed(
+    scores: Tensor, target: Tensor, weight: Tensor | None, code: int, ignore_index: int, smoothing: float, d: int
+) -> Tensor:
     """A part of the loss for the target class, the rest for all classes alike."""
     sharp = _nll_any(scores, target, weight, code, ignore_index)
     weighted = scores if weight is None else arithmetic.mul(scores, _weight_beside(weight, scores, d))
@@ -207,8 +242,16 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 
 
 @autocasts("multi_margin_loss")
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-                      size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """How far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if p not in (1, 2):
@@ -217,7 +260,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise ValueError("weight must be one-dimensional")
     _check_margin(input, target)
     if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
-        raise RuntimeError(f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}")
+        raise RuntimeError(
+            f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}"
+        )
     _check_long(target)
     return multi_margin(input, target, p, margin, weight, code)
 
@@ -225,7 +270,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 def _check_margin(input: Tensor, target: Tensor) -> None:
     shape, size = input._raw.shape, list(target._raw.shape)
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
     rows = shape[0] if len(shape) == 2 else 1
     if target.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
@@ -244,21 +291,30 @@ def _check_long(target: Tensor) -> None:
 
 
 @autocasts("multilabel_margin_loss")
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-                           reduction: str = "mean") -> Tensor:  # fmt: skip
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     """How far other classes come closer to any target class than 1; targets end at the first -1."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     shape = input._raw.shape
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
     if target._raw.shape != shape and not (input._raw.size == target._raw.size == 1):
         raise RuntimeError(f"inconsistent target size: {list(target._raw.shape)} for input of size: {list(shape)}")
     found: Tensor = multilabel_margin(input, target, code)[0]
     return found
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                                reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The binary cross entropy of logits and labels, averaged over the classes."""
     name = reduction_name(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -276,8 +332,15 @@ def _lengths(x: Any) -> tuple[int, ...]:
 
 @composite(method=False)
 @autocasts("ctc_loss")
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: Any = "mean",
-             zero_infinity: bool = False) -> Tensor:  # fmt: skip
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: Any = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Connectionist temporal classification: log probabilities (T, N, C), label sequences (N, S) or in one row."""
     code = reduction_code(reduction) if isinstance(reduction, str) else reduction
     ends, lengths = _lengths(input_lengths), _lengths(target_lengths)

@@ -195,7 +195,9 @@ def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
 
 def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
     made: Any = operation(
-        f"{name}(Tensor self, Tensor other)", _bits(ufunc, label, symbol.endswith("shift")), promotes=True,
+        f"{name}(Tensor self, Tensor other)",
+        _bits(ufunc, label, symbol.endswith("shift")),
+        promotes=True,
         number_first=True,
     )
     publish(made, inplace=True)

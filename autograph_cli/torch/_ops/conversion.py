@@ -42,16 +42,19 @@ def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
 
 
 to_copy = operation(
-    "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied,
+    "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
+    _copied,
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
-)  # fmt: skip
+)
 to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
 
 
 to_meta_op = operation(
-    "_to_copy.meta(Tensor self, ScalarType dtype)", lambda f, a, dtype: without_memory(a).astype(dtype), node="ToCopyBackward0",
+    "_to_copy.meta(Tensor self, ScalarType dtype)",
+    lambda f, a, dtype: without_memory(a).astype(dtype),
+    node="ToCopyBackward0",
     self=lambda f, grad, dtype: _no_way_back(),
-)  # fmt: skip
+)
 
 
 def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -103,8 +106,16 @@ def has_format(raw: Any, memory_format: Any) -> bool:
 
 
 @composite(function=False)
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
-       memory_format: Any = None, other: Any = None) -> Tensor:  # fmt: skip
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+    other: Any = None,
+) -> Tensor:
     """This tensor with a dtype, on a device: `to(dtype)`, `to("cpu")`, `to(other)`; itself where nothing changes.
 
     TypeError for arguments that are none of these, RuntimeError for a device that the engine does not have.

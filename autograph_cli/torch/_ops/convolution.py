@@ -19,28 +19,53 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups)",
-    joint={("input", "weight", "bias"): lambda f, grad, input, weight, stride, padding, dilation, transposed, output_padding,
-           groups, mask: wanted(mask, f.convolution_backward(
-               grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask))},
-)  # fmt: skip
+    joint={
+        (
+            "input",
+            "weight",
+            "bias",
+        ): lambda f, grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask: wanted(
+            mask,
+            f.convolution_backward(
+                grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask
+            ),
+        )
+    },
+)
 convolution_backward = operation(
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, "
     "bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     node="ConvolutionBackwardBackward0",
-    joint={("grad_output", "input", "weight"): lambda f, grads, grad_output, input, weight, stride, padding, dilation,
-           transposed, output_padding, groups, mask: convolution_twice(
-               f, grads, grad_output, input, weight, (stride, padding, dilation, transposed, output_padding, groups), mask)},
-)  # fmt: skip
+    joint={
+        (
+            "grad_output",
+            "input",
+            "weight",
+        ): lambda f, grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask: (
+            convolution_twice(
+                f,
+                grads,
+                grad_output,
+                input,
+                weight,
+                (stride, padding, dilation, transposed, output_padding, groups),
+                mask,
+            )
+        )
+    },
+)
 im2col = operation(
-    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)", node="Im2ColBackward0",
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Im2ColBackward0",
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
-        grad, self_sizes[-2:], kernel_size, dilation, padding, stride),
-)  # fmt: skip
+        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
+    ),
+)
 col2im = operation(
     "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Col2ImBackward0",
     self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
-)  # fmt: skip
+)
 
 
 def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
@@ -65,10 +90,16 @@ def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: 
         outer = parts[0] if parts else None
         for part in parts[1:]:
             outer = outer + part
-    image = none if by_weight is None or not mask[1] else f.convolution_backward(
-        grad_output, input, by_weight, *geometry, (True, False, False))  # fmt: skip
-    kernel = none if by_input is None or not mask[2] else f.convolution_backward(
-        grad_output, by_input, weight, *geometry, (False, True, False))  # fmt: skip
+    image = (
+        none
+        if by_weight is None or not mask[1]
+        else f.convolution_backward(grad_output, input, by_weight, *geometry, (True, False, False))
+    )
+    kernel = (
+        none
+        if by_input is None or not mask[2]
+        else f.convolution_backward(grad_output, by_input, weight, *geometry, (False, True, False))
+    )
     return outer, image[0], kernel[1]
 
 
@@ -83,8 +114,10 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
     if len(found) == 1:
         return found * dim
     if len(found) != dim:
-        raise RuntimeError(f"expected {what} to be a single integer value or a list of {dim} values to match the convolution "
-                           f"dimensions, but got {what}={list(found)}")  # fmt: skip
+        raise RuntimeError(
+            f"expected {what} to be a single integer value or a list of {dim} values to match the convolution "
+            f"dimensions, but got {what}={list(found)}"
+        )
     return found
 
 
@@ -93,8 +126,16 @@ def in_c(tensor: Tensor) -> str:
     return c_name(tensor._raw.dtype)
 
 
-def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transposed: bool, groups: int,
-           geometry: Any, name: str) -> None:  # fmt: skip
+def _check(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    dim: int,
+    transposed: bool,
+    groups: int,
+    geometry: Any,
+    name: str,
+) -> None:
     if input.ndim not in (dim + 1, dim + 2):
         raise RuntimeError(
             f"Expected {dim + 1}D (unbatched) or {dim + 2}D (batched) input to {name}, but got input of size: "
@@ -109,7 +150,11 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None, dim: int, transpo
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if bias is not None and bias._raw.dtype != input._raw.dtype and (not transposed or weight._raw.dtype == input._raw.dtype):
+    if (
+        bias is not None
+        and bias._raw.dtype != input._raw.dtype
+        and (not transposed or weight._raw.dtype == input._raw.dtype)
+    ):
         raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
     same_scalar(input, weight)
     if input.dtype.is_complex:
@@ -171,8 +216,19 @@ def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple
     return input, tuple(t // 2 for t in total)
 
 
-def _convolve(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
-    _check(input, weight, bias, dim, False, groups, (stride, 0 if isinstance(padding, str) else padding, dilation), f"conv{dim}d")
+def _convolve(
+    dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Tensor:
+    _check(
+        input,
+        weight,
+        bias,
+        dim,
+        False,
+        groups,
+        (stride, 0 if isinstance(padding, str) else padding, dilation),
+        f"conv{dim}d",
+    )
     stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
     if isinstance(padding, str) and padding not in ("same", "valid"):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
@@ -198,28 +254,53 @@ def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> 
         )
 
 
-def _convolve_back(dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any,
-                   groups: int, dilation: Any) -> Tensor:  # fmt: skip
+def _convolve_back(
+    dim: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Tensor:
     _check(input, weight, bias, dim, True, groups, (stride, padding, dilation), f"conv_transpose{dim}d")
     stride, padding = sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding")
     dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError("output padding must be smaller than either stride or dilation")
-    return _batched(lambda images: convolution(images, weight, bias, stride, padding, dilation, True, extra, groups), input, dim)
+    return _batched(
+        lambda images: convolution(images, weight, bias, stride, padding, dilation, True, extra, groups), input, dim
+    )
 
 
 @composite(method=False)
 @autocasts("conv1d")
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Tensor:  # fmt: skip
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
     """Slide `weight` (out, in / groups, k) over signals (N, in, length)."""
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(method=False)
 @autocasts("conv2d")
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Tensor:  # fmt: skip
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
     """Slide `weight` (out, in / groups, kh, kw) over images (N, in, height, width).
 
     >>> from autograph_cli import torch
@@ -231,32 +312,63 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
 
 @composite(method=False)
 @autocasts("conv3d")
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Tensor:  # fmt: skip
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
     """Slide `weight` over volumes (N, in, depth, height, width)."""
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(method=False)
 @autocasts("conv_transpose1d")
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The adjoint of `conv1d`; `weight` is (in, out / groups, k)."""
     return _convolve_back(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 @composite(method=False)
 @autocasts("conv_transpose2d")
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The adjoint of `conv2d`; `weight` is (in, out / groups, kh, kw)."""
     return _convolve_back(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 @composite(method=False)
 @autocasts("conv_transpose3d")
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The adjoint of `conv3d`."""
     return _convolve_back(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -280,7 +392,9 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
 
 
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """The sum of all columns at the places that `unfold` takes them from."""
     size, kernel, dilation, padding, stride = (
         sizes_of(x, 2, "size") for x in (output_size, kernel_size, dilation, padding, stride)

@@ -236,7 +236,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
     if a.__class__ is Meta or (S.reserved and L.on_meta):
-        return (dispatch.kernels() if L.on_meta else dispatch.kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+        return (dispatch.kernels() if L.on_meta else dispatch.kernels(a)).xp.empty_like(
+            a, dtype=dtype, order="K", subok=False
+        )
     return empty_as(a, dtype) if a.ndim else dispatch.kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
@@ -255,9 +257,17 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
 
 
 def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
-    def make_new(*size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, out: Any = None, memory_format: Any = None,
-                 **more: Any) -> Tensor:  # fmt: skip
+    def make_new(
+        *size: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        out: Any = None,
+        memory_format: Any = None,
+        **more: Any,
+    ) -> Tensor:
         given = more.pop("size", None)
         if more:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
@@ -266,8 +276,16 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
             return finish(name, formatted(shape, wanted, memory_format), requires_grad, out)
         return finish(name, fill(shape, wanted), requires_grad, out)
 
-    def make_like(input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                  requires_grad: bool = False, memory_format: Any = layouts.preserve_format) -> Tensor:  # fmt: skip
+    def make_like(
+        input: Any,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = layouts.preserve_format,
+    ) -> Tensor:
         if isinstance(input, Wrapped):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
             return beside(input, lambda x: make_like(x, **options))
@@ -304,8 +322,17 @@ _factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype))
 
 
 @composite(method=False)
-def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-         pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """A tensor of one number; its dtype is that of the number if none is named."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -336,8 +363,17 @@ def _filled(raw: Any, value: Any) -> Any:
     return raw
 
 
-_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-            "float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}  # fmt: skip
+_C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
+    "float16": "at::Half",
+    "bfloat16": "at::BFloat16",
+}
 
 
 def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -377,8 +413,16 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None
 
 
 @composite(method=False)
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """New memory of a shape whose elements lie `stride` apart."""
     from .._core import views
 
@@ -389,8 +433,15 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
 
 
 @composite(method=False)
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """A 0-d tensor of a number, of the default dtype if none is named."""
     wanted = placed(
         "scalar_tensor", dtype, layout, device, pin_memory, dtypes.complex_default() if isinstance(s, complex) else None
@@ -429,7 +480,9 @@ def _check_parts(name: str, a: Any, b: Any) -> None:
             f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
         )
     if kinds[0] == "Half":
-        raise NotImplementedError(f"torch.{name} of halves is not available in autograph's engine: it has no torch.complex32")
+        raise NotImplementedError(
+            f"torch.{name} of halves is not available in autograph's engine: it has no torch.complex32"
+        )
 
 
 def _complex(f: Any, real: Any, imag: Any) -> Any:
@@ -441,13 +494,20 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 
 
 complex_op = operation(
-    "complex(Tensor real, Tensor imag)", _complex,
-    joint={("real", "imag"): lambda f, grad, real, imag, mask: (f.real(grad) if mask[0] else None, f.imag(grad) if mask[1] else None)},
-)  # fmt: skip
+    "complex(Tensor real, Tensor imag)",
+    _complex,
+    joint={
+        ("real", "imag"): lambda f, grad, real, imag, mask: (
+            f.real(grad) if mask[0] else None,
+            f.imag(grad) if mask[1] else None,
+        )
+    },
+)
 polar_op = operation(
-    "polar(Tensor abs, Tensor angle)", lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
+    "polar(Tensor abs, Tensor angle)",
+    lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
-)  # fmt: skip
+)
 
 
 @composite(method=False, out="exact")

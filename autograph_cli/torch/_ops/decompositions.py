@@ -17,39 +17,44 @@ from ._matrix import check_floating, check_info, check_matrix, column, either, m
 from .results import named_result
 
 cholesky_ex_op = operation(
-    "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)", nondifferentiable=("info",),
+    "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)",
+    nondifferentiable=("info",),
     self=lambda f, grad, upper, L: cholesky_gradient(f, grad, upper, L),
-)  # fmt: skip
+)
 cholesky_op = operation(
-    "cholesky(Tensor self, bool upper=False)", self=lambda f, grad, upper, result: cholesky_gradient(f, grad, upper, result)
+    "cholesky(Tensor self, bool upper=False)",
+    self=lambda f, grad, upper, result: cholesky_gradient(f, grad, upper, result),
 )
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
-    joint={("self", "input2"): lambda f, grad, input2, result, upper, mask: cholesky_solve_gradients(
-        f, grad, input2, result, upper, mask)},
-)  # fmt: skip
+    joint={
+        ("self", "input2"): lambda f, grad, input2, result, upper, mask: cholesky_solve_gradients(
+            f, grad, input2, result, upper, mask
+        )
+    },
+)
 cholesky_inverse_op = operation(
     "cholesky_inverse(Tensor self, bool upper=False)",
     self=lambda f, grad, self, upper, result: cholesky_inverse_gradient(f, grad, self, upper, result),
-)  # fmt: skip
+)
 qr_op = operation(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     A=lambda f, grads, Q, R, mode: qr_gradient(f, grads, Q, R, mode),
-)  # fmt: skip
+)
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
     node="LinalgSvdBackward0",
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
-)  # fmt: skip
+)
 eigh_op = operation(
     "linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     node="LinalgEighBackward0",
     A=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, True),
-)  # fmt: skip
+)
 eig_op = operation(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     self=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, False),
-)  # fmt: skip
+)
 geqrf_op = operation(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)", self=lambda f, grads: not_implemented("geqrf")(f, grads)
 )
@@ -103,7 +108,9 @@ def qr_gradient(f: Any, grads: Any, Q: Any, R: Any, mode: str) -> Any:
     turned = f.neg(inner)
     lower = f.tril(f.sub(turned, mH(f, turned)))
     if f.is_complex(lower):
-        raise NotImplementedError("the gradient of linalg.qr of a wide complex matrix is not available in autograph's engine yet")
+        raise NotImplementedError(
+            "the gradient of linalg.qr of a wide complex matrix is not available in autograph's engine yet"
+        )
     square = f.linalg_solve_triangular(mH(f, part(f, R, -1, 0, m)), f.matmul(Q, lower), False, False)
     whole = f.cat([square, f.zeros_of((*R.shape[:-2], m, n - m), R)], square.ndim - 1)
     return whole if gR is None else f.add(whole, f.matmul(Q, gR))
@@ -411,5 +418,3 @@ def geqrf(input: Tensor) -> Any:
     if input.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     return geqrf_result(*geqrf_op(input))
-
-

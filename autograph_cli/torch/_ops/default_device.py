@@ -18,10 +18,29 @@ from .conversion import strides, to_meta
 Maker = Callable[..., Any]
 
 _FROM_NOTHING = (
-    "arange", "as_tensor", "asarray", "empty", "empty_strided", "empty_permuted", "eye", "full", "linspace", "logspace",
-    "normal", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "tensor", "tril_indices",
-    "triu_indices", "zeros",
-)  # fmt: skip
+    "arange",
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_strided",
+    "empty_permuted",
+    "eye",
+    "full",
+    "linspace",
+    "logspace",
+    "normal",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "range",
+    "scalar_tensor",
+    "tensor",
+    "tril_indices",
+    "triu_indices",
+    "zeros",
+)
 """What the default device places too."""
 _LIKE = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 _BESIDE = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")

@@ -17,18 +17,24 @@ from .nonlinear import undifferentiated
 
 norm_dim = operation(
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[] dim, bool keepdim=False)",
-    lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim), node="NormBackward1",
-    self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(f, grad, self, p, result, dim, keepdim),
-)  # fmt: skip
+    lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim),
+    node="NormBackward1",
+    self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(
+        f, grad, self, p, result, dim, keepdim
+    ),
+)
 pdist_op = operation(
-    "_pdist_forward(Tensor self, float p=2)", node="PdistBackward0",
+    "_pdist_forward(Tensor self, float p=2)",
+    node="PdistBackward0",
     self=lambda f, grad, self, p, result: f._pdist_backward(grad, self, p, result),
 )
 operation(
-    "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)", node="PdistBackwardBackward0",
-    grad_output=undifferentiated("_pdist_backward"), self=undifferentiated("_pdist_backward"),
+    "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)",
+    node="PdistBackwardBackward0",
+    grad_output=undifferentiated("_pdist_backward"),
+    self=undifferentiated("_pdist_backward"),
     pdist=undifferentiated("_pdist_backward"),
-)  # fmt: skip
+)
 
 EPSILON = 1e-12
 
@@ -52,9 +58,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     common = dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] < dtypes.FLOATING:
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}"
-        )
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
     x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
     if x1._raw.shape != x2._raw.shape:
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
@@ -91,8 +95,14 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 @autocasts("hinge_embedding_loss")
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
-                         reduction: str = "mean") -> Tensor:  # fmt: skip
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
     zeros = operations.zeros_like(input.detach())
@@ -102,8 +112,15 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 
 
 @autocasts("margin_ranking_loss")
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
-                        reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin); RuntimeError for tensors of different numbers of dimensions."""
     name = reduction_name(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -116,8 +133,15 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 
 @autocasts("cosine_embedding_loss")
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
-                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
@@ -139,8 +163,18 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 
 
 @autocasts("triplet_margin_loss")
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-                        swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of the two negatives."""
     name = reduction_name(reduction, size_average, reduce)
     if margin <= 0:
@@ -156,9 +190,16 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     return reduced(operations.clamp_min(arithmetic.sub(operations.add_Scalar(near, margin), far), 0), name)
 
 
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
-                                      distance_function: Callable[..., Tensor] | None = None, margin: float = 1.0,
-                                      swap: bool = False, reduction: str = "mean") -> Tensor:  # fmt: skip
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[..., Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """`triplet_margin_loss` of any distance."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -25,16 +25,18 @@ ALPHA = 1.7580993408473766
 
 native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
-    lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept), nondifferentiable=("result1",),
+    lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept),
+    nondifferentiable=("result1",),
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
-)  # fmt: skip
+)
 
 native_dropout_backward = operation(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
-    lambda f, grad, kept, scale: grad * kept * f.number(scale, grad), node="NativeDropoutBackwardBackward0",
+    lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
+    node="NativeDropoutBackwardBackward0",
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
-)  # fmt: skip
+)
 
 
 def _chance(p: float) -> None:
@@ -58,7 +60,9 @@ def _noise_shape(input: Tensor, feature: bool) -> Any:
 
 def _check_dtype(input: Tensor) -> None:
     if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._raw.dtype)}")
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._raw.dtype)}"
+        )
 
 
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
@@ -90,7 +94,9 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     kept = _noise(draw, shape, input)
     a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
     scale = beside(kept, lambda t: make((t._raw * kind.type(a))[()]))
-    shift = beside(kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()]))
+    shift = beside(
+        kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()])
+    )
     product = _times(input, scale, inplace)
     return product.add_(shift) if inplace else arithmetic.add(product, shift)
 
@@ -134,15 +140,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
             "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
             "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 3D or 4D inputs).", stacklevel=2,
-        )  # fmt: skip
+            "dimension (i.e. 3D or 4D inputs).",
+            stacklevel=2,
+        )
     if input.ndim == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
             "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
             "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout "
-            "behavior, please switch to using dropout1d instead.", stacklevel=2,
-        )  # fmt: skip
+            "behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
     return _drop(input, p, training, inplace, True)
 
 
@@ -154,8 +162,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
             "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
             "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 4D or 5D inputs).", stacklevel=2,
-        )  # fmt: skip
+            "dimension (i.e. 4D or 5D inputs).",
+            stacklevel=2,
+        )
         return _drop(input, p, training, inplace, True)
     return _batched(input, 5, p, training, inplace)
 
@@ -188,8 +197,12 @@ def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
     from .._core.registry import functions
 
-    for name, run in {"dropout": (_drop, False), "feature_dropout": (_drop, True), "alpha_dropout": (_drop_alpha, False),
-                      "feature_alpha_dropout": (_drop_alpha, True)}.items():  # fmt: skip
+    for name, run in {
+        "dropout": (_drop, False),
+        "feature_dropout": (_drop, True),
+        "alpha_dropout": (_drop_alpha, False),
+        "feature_alpha_dropout": (_drop_alpha, True),
+    }.items():
         for changed in (False, True):
             functions[name + "_" * changed] = _named(name, *run, changed)
 

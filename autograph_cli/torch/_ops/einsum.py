@@ -12,9 +12,7 @@ from .reductions import sum_dim
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS = "."
-NOTHING = (
-    "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
-)
+NOTHING = "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
 
 
 @composite(method=False)
@@ -60,7 +58,9 @@ def _labels(text: str, where: str) -> list[str]:
     labels = list(text.replace("...", ELLIPSIS))
     for i, label in enumerate(labels):
         if label != ELLIPSIS and label not in LETTERS:
-            raise RuntimeError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
     return labels
 
 
@@ -191,7 +191,10 @@ def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     batch = [d for d in free if shape_a[d] != 1 and shape_b[d] != 1]
     rows = [d for d in free if shape_a[d] != 1 and shape_b[d] == 1]
     columns = [d for d in free if shape_a[d] == 1]
-    n, m, k, p = (math.prod(s[d] for d in ds) for s, ds in ((shape_a, batch), (shape_a, rows), (shape_a, summed), (shape_b, columns)))
+    n, m, k, p = (
+        math.prod(s[d] for d in ds)
+        for s, ds in ((shape_a, batch), (shape_a, rows), (shape_a, summed), (shape_b, columns))
+    )
     left = views.reshape(views.permute_op(a, (*batch, *rows, *summed, *columns)), (n, m, k))
     right = views.reshape(views.permute_op(b, (*batch, *summed, *columns, *rows)), (n, k, p))
     size = (*(shape_a[d] for d in (*batch, *rows)), *(1 for _ in summed), *(shape_b[d] for d in columns))

@@ -17,9 +17,9 @@ from .nonlinear import undifferentiated
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
-        f.embedding_sparse_backward if sparse else f.embedding_dense_backward)(
-        grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
-)  # fmt: skip
+        f.embedding_sparse_backward if sparse else f.embedding_dense_backward
+    )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
+)
 operation(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
     grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
@@ -38,21 +38,34 @@ def rows_again(f: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
 bag_op = operation(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, "
     "Tensor? per_sample_weights, bool include_last_offset, int padding_idx) -> "
-    "(Tensor result, Tensor offset2bag, Tensor bag_size, Tensor max_indices)", node="EmbeddingBagBackward0",
+    "(Tensor result, Tensor offset2bag, Tensor bag_size, Tensor max_indices)",
+    node="EmbeddingBagBackward0",
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
-    weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode,
-    per_sample_weights, padding_idx: f._embedding_bag_backward(
-        grad, indices, offset2bag, bag_size, max_indices, weight_sizes[0], scale_grad_by_freq, mode, per_sample_weights,
-        padding_idx),
+    weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode, per_sample_weights, padding_idx: (
+        f._embedding_bag_backward(
+            grad,
+            indices,
+            offset2bag,
+            bag_size,
+            max_indices,
+            weight_sizes[0],
+            scale_grad_by_freq,
+            mode,
+            per_sample_weights,
+            padding_idx,
+        )
+    ),
     per_sample_weights=lambda f, grad, weight, indices, offset2bag, padding_idx: f._embedding_bag_per_sample(
-        grad, weight, indices, offset2bag, padding_idx),
-)  # fmt: skip
+        grad, weight, indices, offset2bag, padding_idx
+    ),
+)
 operation(
     "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
     "int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
-    grad_output=undifferentiated("_embedding_bag_backward"), per_sample_weights=undifferentiated("_embedding_bag_backward"),
-)  # fmt: skip
+    grad_output=undifferentiated("_embedding_bag_backward"),
+    per_sample_weights=undifferentiated("_embedding_bag_backward"),
+)
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
     node="NotImplemented",
@@ -86,8 +99,15 @@ def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -
     bump(weight)
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-              scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """The rows of `weight` (V, D) at indices `input`; the row `padding_idx` gets no gradient.
 
     >>> from autograph_cli import torch
@@ -117,8 +137,9 @@ def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indice
 
 
 @composite(function=True, method=False, name="embedding")
-def embedding_(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-               sparse: bool = False) -> Tensor:  # fmt: skip
+def embedding_(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
     """`nn.functional.embedding` with the table first."""
     return embedding(indices, weight, None if padding_idx < 0 else padding_idx, None, 2.0, scale_grad_by_freq, sparse)
 
@@ -126,10 +147,19 @@ def embedding_(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_gra
 _BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
-def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
-                  norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
-                  padding_idx: int | None = None) -> Tensor:  # fmt: skip
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at `offsets`."""
     from .ranges import arange
 
@@ -166,14 +196,24 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     if include_last_offset and offsets._raw.size == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if readable(offsets._raw) and offsets._raw[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                           f"However, got {offsets._raw[0]}")  # fmt: skip
+        raise RuntimeError(
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {offsets._raw[0]}"
+        )
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
     padding = -1 if padding_idx is None else _padding(padding_idx, weight._raw.shape[0])
     found: Tensor = bag_op(
-        weight, input, offsets, scale_grad_by_freq, _BAG_MODES[mode], False, per_sample_weights, include_last_offset, padding,
-    )[0]  # fmt: skip
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _BAG_MODES[mode],
+        False,
+        per_sample_weights,
+        include_last_offset,
+        padding,
+    )[0]
     return found
 
 
@@ -192,5 +232,3 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if readable(numbers) and int(numbers.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return one_hot_op(input, num_classes)
-
-

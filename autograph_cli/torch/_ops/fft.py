@@ -17,18 +17,22 @@ from .binary import conj_physically
 from .padding import constant_pad
 
 c2c = operation(
-    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)", node="FftC2CBackward0",
+    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
+    node="FftC2CBackward0",
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
-)  # fmt: skip
+)
 r2c = operation(
-    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)", node="FftR2CBackward0",
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
+    node="FftR2CBackward0",
     self=lambda f, grad, dim, normalization, onesided, self_sizes: f.fft_r2c_backward(
-        grad, dim, normalization, onesided, self_sizes[dim[-1]]),
-)  # fmt: skip
+        grad, dim, normalization, onesided, self_sizes[dim[-1]]
+    ),
+)
 c2r = operation(
-    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)", node="FftC2RBackward0",
+    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
+    node="FftC2RBackward0",
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
-)  # fmt: skip
+)
 
 
 def r2c_backward(grad: Tensor, dim: Any, normalization: int, onesided: bool, last: int) -> Tensor:
@@ -103,7 +107,9 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
         if len(set(axes)) != len(axes):
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(axes):
-            raise RuntimeError(f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}")
+            raise RuntimeError(
+                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}"
+            )
     elif s is not None:
         if len(s) > x.ndim:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")
@@ -262,25 +268,39 @@ def _shift(name: str, extra: int) -> Callable[..., Tensor]:
 
 
 public: dict[str, Callable[..., Any]] = {
-    "fft": _forward_or_back("fft", True), "ifft": _forward_or_back("ifft", False),
-    "rfft": _to_half("rfft", True), "ihfft": _to_half("ihfft", False),
-    "irfft": _from_half("irfft", False), "hfft": _from_half("hfft", True),
-    "fftshift": _shift("fftshift", 0), "ifftshift": _shift("ifftshift", 1),
-}  # fmt: skip
+    "fft": _forward_or_back("fft", True),
+    "ifft": _forward_or_back("ifft", False),
+    "rfft": _to_half("rfft", True),
+    "ihfft": _to_half("ihfft", False),
+    "irfft": _from_half("irfft", False),
+    "hfft": _from_half("hfft", True),
+    "fftshift": _shift("fftshift", 0),
+    "ifftshift": _shift("ifftshift", 1),
+}
 for _suffix, _default in (("2", (-2, -1)), ("n", None)):
     public |= {
         f"fft{_suffix}": _forward_or_back_n(f"fft{_suffix}", True, _default),
         f"ifft{_suffix}": _forward_or_back_n(f"ifft{_suffix}", False, _default),
-        f"rfft{_suffix}": _rfftn(f"rfft{_suffix}", _default), f"irfft{_suffix}": _irfftn(f"irfft{_suffix}", _default),
-        f"hfft{_suffix}": _hfftn(f"hfft{_suffix}", _default), f"ihfft{_suffix}": _ihfftn(f"ihfft{_suffix}", _default),
-    }  # fmt: skip
+        f"rfft{_suffix}": _rfftn(f"rfft{_suffix}", _default),
+        f"irfft{_suffix}": _irfftn(f"irfft{_suffix}", _default),
+        f"hfft{_suffix}": _hfftn(f"hfft{_suffix}", _default),
+        f"ihfft{_suffix}": _ihfftn(f"ihfft{_suffix}", _default),
+    }
 
 
 def frequencies(half: bool) -> Callable[..., Tensor]:
     """The frequencies of a transform's bins: all, or those of a real signal's half."""
 
-    def run(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    def run(
+        n: int,
+        d: float = 1.0,
+        *,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
         from .._core.dispatch import kernels, put
 
         kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.S.default_dtype

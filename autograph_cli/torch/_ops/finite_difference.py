@@ -66,9 +66,15 @@ def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tens
         append = (at(-1, None) - before) / last
     else:
         p, q = one[0], two[0]
-        prepend = -(2.0 * p + q) / (p * (p + q)) * at(0, 1) + (p + q) / (p * q) * at(1, 2) + -p / (q * (p + q)) * at(2, 3)
+        prepend = (
+            -(2.0 * p + q) / (p * (p + q)) * at(0, 1) + (p + q) / (p * q) * at(1, 2) + -p / (q * (p + q)) * at(2, 3)
+        )
         p, q = one[-1], two[-1]
-        append = q / (p * (p + q)) * at(-3, -2) + -(p + q) / (p * q) * at(-2, -1) + (2.0 * q + p) / (q * (p + q)) * at(-1, None)
+        append = (
+            q / (p * (p + q)) * at(-3, -2)
+            + -(p + q) / (p * q) * at(-2, -1)
+            + (2.0 * q + p) / (q * (p + q)) * at(-1, None)
+        )
     return cat([prepend, center, append], dim)
 
 
@@ -101,7 +107,9 @@ def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edg
     for s, d in zip(given, where, strict=True):
         n = input._raw.shape[d]
         if isinstance(s, Tensor) and s.ndim != 1:
-            raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s.ndim} dimensions!")
+            raise RuntimeError(
+                f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s.ndim} dimensions!"
+            )
         if isinstance(s, Tensor) and s._raw.size != n:
             raise RuntimeError(
                 f"torch.gradient expected the coordinates to have the length of the dimension, {n}, but got {s._raw.size}"

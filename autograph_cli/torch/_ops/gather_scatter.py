@@ -22,19 +22,22 @@ from ._index_checks import along, check_index
 
 
 index_fill_scalar = operation(
-    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", node="IndexFillBackward0",
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)",
+    node="IndexFillBackward0",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
-)  # fmt: skip
+)
 index_fill_tensor = operation(
-    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", "index_fill_int_Scalar", node="IndexFillBackward1",
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)",
+    "index_fill_int_Scalar",
+    node="IndexFillBackward1",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     value=lambda f, grad, dim, index: f.sum(f.index_select(grad, dim, f.distinct(index))),
-)  # fmt: skip
+)
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
-)  # fmt: skip
+)
 
 
 def distinct(index: Tensor) -> Tensor:
@@ -55,9 +58,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     if not isinstance(value, Tensor):
         return index_fill_scalar, input, d, index, value
     if value.ndim:
-        raise RuntimeError(
-            f"Only supports 0-dimension value tensor. Got a tensor with {value.ndim} dimensions."
-        )
+        raise RuntimeError(f"Only supports 0-dimension value tensor. Got a tensor with {value.ndim} dimensions.")
     return index_fill_tensor, input, d, index, value
 
 
@@ -68,7 +69,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     if index.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if index._raw.dtype != np.int64:
-        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype))
+        raise RuntimeError(
+            "index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype)
+        )
     n = source._raw.shape[d] if source.ndim else 1
     if source.ndim == 0 and index._raw.size != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
@@ -78,7 +81,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
             f"({source.ndim}), destination dimensionality ({input.ndim})"
         )
     if index._raw.size != n:
-        raise IndexError(f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})"
+        )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
@@ -101,10 +106,11 @@ take_op = operation(
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
-    self=lambda f, grad, index, source_sizes, accumulate: grad if accumulate else f.put(
-        grad, index, f.zeros_of(source_sizes, grad), False),
+    self=lambda f, grad, index, source_sizes, accumulate: (
+        grad if accumulate else f.put(grad, index, f.zeros_of(source_sizes, grad), False)
+    ),
     source=lambda f, grad, index, source_sizes: f.reshape(f.take(grad, index), source_sizes),
-)  # fmt: skip
+)
 
 
 def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
@@ -189,8 +195,9 @@ class _Selected:
     reduce = staticmethod(lambda f, *a: f.index_reduce(*a))
 
 
-def _reduced_gradients(f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, reduce: str, include: bool,
-                       result: Any) -> tuple[Any, Any]:  # fmt: skip
+def _reduced_gradients(
+    f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, reduce: str, include: bool, result: Any
+) -> tuple[Any, Any]:
     """The gradients of what was there before and of what was reduced into it."""
     if reduce == "sum":
         mine, theirs = grad, at.read(f, grad, dim, index)
@@ -208,7 +215,9 @@ def _reduced_gradients(f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any,
     return (mine if include else at.clear(f, mine, dim, index)), theirs
 
 
-def _product_gradients(f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, include: bool, result: Any) -> tuple[Any, Any]:
+def _product_gradients(
+    f: Any, at: Any, grad: Any, x: Any, dim: int, index: Any, src: Any, include: bool, result: Any
+) -> tuple[Any, Any]:
     def is_zero(a: Any) -> Any:
         return f.eq(a, f.zeros_like(a))
 
@@ -226,25 +235,33 @@ def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
     other = "src" if at is _Gathered else "source"
     formulas: dict[str, Callable[..., Any]] = {
         "src": lambda f, grad, self, dim, index, src, reduce, include_self, result: _reduced_gradients(
-            f, at, grad, self, dim, index, src, reduce, include_self, result),
+            f, at, grad, self, dim, index, src, reduce, include_self, result
+        ),
         "source": lambda f, grad, self, dim, index, source, reduce, include_self, result: _reduced_gradients(
-            f, at, grad, self, dim, index, source, reduce, include_self, result),
-    }  # fmt: skip
+            f, at, grad, self, dim, index, source, reduce, include_self, result
+        ),
+    }
     return operation(schema, name, node=node, joint={("self", other): formulas[other]})
 
 
 scatter_reduce_op = _reducer(
-    "scatter_reduce_two", _Gathered,
-    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)", "ScatterReduceBackward0",
-)  # fmt: skip
+    "scatter_reduce_two",
+    _Gathered,
+    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
+    "ScatterReduceBackward0",
+)
 index_reduce_op = _reducer(
-    "index_reduce", _Selected,
-    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)", "IndexReduceBackward0",
-)  # fmt: skip
+    "index_reduce",
+    _Selected,
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)",
+    "IndexReduceBackward0",
+)
 
 
 @overloaded()
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Any:
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
     """`src` reduced into the places that `index` names: by sum, prod, mean, amax or amin."""
     d = dims.wrap(dim, input.ndim)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -254,7 +271,9 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 
 
 @overloaded()
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Any:
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
     """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -273,12 +292,16 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
         raise RuntimeError(f"{name} self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     if i.ndim > 1:
         kind = dtypes.cpp_name(i.dtype)
-        raise IndexError(f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: {list(i.shape)}")
+        raise IndexError(
+            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: {list(i.shape)}"
+        )
     if s.ndim and dim >= s.ndim:
         raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
     n = s.shape[dim] if s.ndim else 1
     if i.size != n:
-        raise RuntimeError(f"{name} Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}")
+        raise RuntimeError(
+            f"{name} Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}"
+        )
     rest = [tuple(n for d, n in enumerate(raw.shape) if d != dim) for raw in (input._raw, s)]
     if rest[0] != rest[1]:
         raise RuntimeError(
@@ -293,8 +316,9 @@ unsafe_masked_index = operation(
     "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)",
     node="UnsafeMaskedIndexBackward0",
     self=lambda f, grad, self_sizes, mask, indices: f._unsafe_masked_index_put_accumulate(
-        f.zeros_of(self_sizes, grad), mask, indices, grad),
-)  # fmt: skip
+        f.zeros_of(self_sizes, grad), mask, indices, grad
+    ),
+)
 unsafe_masked_index_put = operation(
     "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)",
     node="UnsafeMaskedIndexPutAccumulateBackward0",
@@ -352,7 +376,9 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 
 @composite()
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is repeated."""
     if repeats is None:
         return _numbers(input, output_size)
@@ -370,7 +396,9 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     elif repeats.ndim != 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._raw.size != n:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}")
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}"
+        )
     made: Tensor = indexing.index_select_op(x, d, _numbers(repeats, output_size))
     return made
 

@@ -150,7 +150,9 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
 
 def _index_tensor(item: Any) -> Tensor:
     if not isinstance(item, Tensor):
-        raw = np.asarray([x._raw if isinstance(x, Tensor) else x for x in item] if isinstance(item, (list, tuple, range)) else item)
+        raw = np.asarray(
+            [x._raw if isinstance(x, Tensor) else x for x in item] if isinstance(item, (list, tuple, range)) else item
+        )
         item = make(raw.astype(np.int64) if raw.size == 0 and raw.dtype.kind == "f" else raw)
         if raw.dtype.kind == "f" and raw.size:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

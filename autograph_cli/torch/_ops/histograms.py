@@ -52,9 +52,12 @@ def _consecutive(f: Any, a: Any, dim: Any) -> Any:
 
 def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
     return operation(
-        f"{schema} -> (Tensor output, Tensor inverse_indices, Tensor counts)", kernel, node=node,
-        nondifferentiable=("inverse_indices", "counts"), self=no_derivative(name),
-    )  # fmt: skip
+        f"{schema} -> (Tensor output, Tensor inverse_indices, Tensor counts)",
+        kernel,
+        node=node,
+        nondifferentiable=("inverse_indices", "counts"),
+        self=no_derivative(name),
+    )
 
 
 unique_op = _three("_unique2(Tensor self, int? dim=None)", _unique, "Unique2Backward0", "_unique2")
@@ -71,7 +74,11 @@ def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
 
 @composite()
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The different elements in order (or slices along `dim`); on request where each went, and how many there were.
 
@@ -205,7 +212,9 @@ def _check_rows(name: str, input: Tensor, weight: Tensor | None) -> None:
     if input._raw.dtype.kind not in "fV":
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     if weight is not None and weight._raw.dtype != input._raw.dtype:
-        raise RuntimeError(f"torch.{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+        raise RuntimeError(
+            f"torch.{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype"
+        )
 
 
 _histogram_result = named_result("histogram", "hist", "bin_edges")
@@ -214,7 +223,9 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 
 @composite(out=True)
 @by_samples
-def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogram(
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """How many elements fall into each bin, and the edges of the bins."""
     _check_rows("histogram", input, weight)
     if isinstance(bins, Tensor) and bins._raw.dtype != input._raw.dtype:
@@ -226,7 +237,9 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
 
 @composite()
 @by_samples
-def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """`histogram` of the rows of a matrix, with bins in each column."""
     _check_rows("histogramdd", input, weight)
     raw = input._raw
@@ -235,8 +248,6 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     rows = raw.reshape(-1, raw.shape[-1])
     each = [bins] * rows.shape[1] if isinstance(bins, int) else list(bins)
     if len(each) != rows.shape[1]:
-        raise RuntimeError(
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
-        )
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     hist, edges = _histogram(rows, each, range, None if weight is None else weight._raw.reshape(-1), density)
     return _histogramdd_result(make(hist), tuple(make(np.array(e)) for e in edges))

@@ -17,9 +17,12 @@ householder_product_op = operation(
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
-    joint={("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose: ormqr_gradients(
-        f, grad, self, input2, input3, left, transpose)},
-)  # fmt: skip
+    joint={
+        ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose: ormqr_gradients(
+            f, grad, self, input2, input3, left, transpose
+        )
+    },
+)
 
 
 def _parts(f: Any, a: Any, tau: Any) -> tuple[list[Any], list[Any]]:
@@ -67,7 +70,9 @@ def householder_gradients(f: Any, grad: Any, a: Any, tau: Any) -> tuple[Any, Any
     return _put_together(f, by_vectors, by_factors, a)
 
 
-def ormqr_gradients(f: Any, grad: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool) -> tuple[Any, Any, Any]:
+def ormqr_gradients(
+    f: Any, grad: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
+) -> tuple[Any, Any, Any]:
     if 0 in (*a.shape, *tau.shape):
         return None, None, grad
     vectors, factors = _parts(f, a, tau)
@@ -151,7 +156,9 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
 
 
 @composite()
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of about the `q` largest singular values of A - M, by random projection."""
     f = operations
     q = 6 if q is None else q

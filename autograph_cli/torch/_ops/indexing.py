@@ -25,40 +25,48 @@ from .arithmetic import no_derivative, scaled
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
-        f.zeros_of(self_sizes, grad), indices, grad, True),
+        f.zeros_of(self_sizes, grad), indices, grad, True
+    ),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
-    self=lambda f, grad, indices, accumulate: grad if accumulate else f.index_put(
-        grad, indices, f.zeros_of((), grad), False),
+    self=lambda f, grad, indices, accumulate: (
+        grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
+    ),
     values=lambda f, grad, indices: f.index(grad, indices),
-)  # fmt: skip
+)
 index_put_impl = operation(
-    "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)", "index_put",
+    "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    "index_put",
     node="IndexPutImplBackward0",
-    self=lambda f, grad, indices, accumulate: grad if accumulate else f.index_put(
-        grad, indices, f.zeros_of((), grad), False),
+    self=lambda f, grad, indices, accumulate: (
+        grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
+    ),
     values=lambda f, grad, indices: f.index(grad, indices),
-)  # fmt: skip
+)
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
-    "scatter.src(Tensor self, int dim, Tensor index, Tensor src)", node="ScatterBackward0",
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
+    node="ScatterBackward0",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
-)  # fmt: skip
+)
 scatter_value = operation(
-    "scatter.value(Tensor self, int dim, Tensor index, Scalar value)", node="ScatterBackward1",
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value)",
+    node="ScatterBackward1",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
-)  # fmt: skip
+)
 scatter_reduced = operation(
     "scatter.reduce(Tensor self, int dim, Tensor index, Scalar src, str reduce)",
     lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
-        a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]),
-    node="NotImplemented", self=no_derivative("scatter"),
-)  # fmt: skip
+        a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
+    ),
+    node="NotImplemented",
+    self=no_derivative("scatter"),
+)
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
     self=lambda f, grad: grad,
@@ -71,32 +79,40 @@ index_select_op = operation(
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     self=lambda f, grad: grad,
-    source=lambda f, grad, dim, index, source, alpha: scaled(
-        f, read_slices(f, grad, dim, index, source.shape), alpha),
-)  # fmt: skip
+    source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
+)
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
     self=lambda f, grad, self, mask: f.masked_scatter(
-        f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad),
-)  # fmt: skip
+        f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad
+    ),
+)
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
-)  # fmt: skip
+)
 masked_scatter_backward = operation(
     "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)",
     node="MaskedScatterBackwardBackward0",
-    grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(f.zeros_of(grad_output_sizes, grad), mask, grad),
-)  # fmt: skip
+    grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(
+        f.zeros_of(grad_output_sizes, grad), mask, grad
+    ),
+)
 copy_op = operation(
-    "copy(Tensor self, Tensor src)", node="CopyBackwards",
+    "copy(Tensor self, Tensor src)",
+    node="CopyBackwards",
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
-)  # fmt: skip
-fill_scalar = operation("fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad))
+)
+fill_scalar = operation(
+    "fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad)
+)
 fill_tensor = operation(
-    "fill.Tensor(Tensor self, Tensor value)", node="FillBackward3", self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad)
+    "fill.Tensor(Tensor self, Tensor value)",
+    node="FillBackward3",
+    self=lambda f, grad: f.zeros_like(grad),
+    value=lambda f, grad: f.sum(grad),
 )
 zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
 
@@ -230,14 +246,18 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
 @composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     if sparse_grad and input.requires_grad:
-        raise NotImplementedError("gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense")
+        raise NotImplementedError(
+            "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
+        )
     d = dims.wrap(dim, input.ndim)
     along("gather", input, d, index)
     return gather_op(input, d, index)
 
 
 @overloaded(out="apart")
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Any:
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
@@ -269,7 +289,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
     if index._raw.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtypes.cpp_name(index._raw.dtype)}")
+        raise RuntimeError(
+            f"index_add_(): Expected dtype int32/int64 for index but got: {dtypes.cpp_name(index._raw.dtype)}"
+        )
     if input._raw.dtype != source._raw.dtype:
         mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
         raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")

@@ -24,24 +24,31 @@ def _resizing(name: str) -> Any:
     """An operation that resizes, and its adjoint."""
     node = camel(name.replace("1d", "1D").replace("2d", "2D").replace("3d", "3D"))
     run = operation(
-        f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)", node=f"{node}Backward0",
+        f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
+        node=f"{node}Backward0",
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
-            grad, self_sizes, align_corners, scales),
-    )  # fmt: skip
+            grad, self_sizes, align_corners, scales
+        ),
+    )
     operation(
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
-            grad, grad_output_sizes[2:], align_corners, scales),
-    )  # fmt: skip
+            grad, grad_output_sizes[2:], align_corners, scales
+        ),
+    )
     return run
 
 
 resizings = {(mode, int(next(filter(str.isdigit, name)))): _resizing(name) for name, mode in RESIZINGS.items()}
 _MODES = {
-    "nearest": ("nearest", (1, 2, 3)), "nearest-exact": ("nearest_exact", (1, 2, 3)), "linear": ("linear", (1,)),
-    "bilinear": ("linear", (2,)), "trilinear": ("linear", (3,)), "bicubic": ("cubic", (2,)),
-}  # fmt: skip
+    "nearest": ("nearest", (1, 2, 3)),
+    "nearest-exact": ("nearest_exact", (1, 2, 3)),
+    "linear": ("linear", (1,)),
+    "bilinear": ("linear", (2,)),
+    "trilinear": ("linear", (3,)),
+    "bicubic": ("cubic", (2,)),
+}
 
 
 def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[Sizes, tuple[float | None, ...]]:
@@ -60,7 +67,11 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
         return given, (None,) * dims
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = tuple(float(s) for s in scale_factor) if isinstance(scale_factor, (tuple, list)) else (float(scale_factor),) * dims
+    scales = (
+        tuple(float(s) for s in scale_factor)
+        if isinstance(scale_factor, (tuple, list))
+        else (float(scale_factor),) * dims
+    )
     if len(scales) != dims:
         raise ValueError(
             f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
@@ -71,8 +82,15 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
     return found, (None,) * dims if recompute else scales
 
 
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
-                recompute_scale_factor: Any = None, antialias: bool = False) -> Tensor:  # fmt: skip
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Any = None,
+    recompute_scale_factor: Any = None,
+    antialias: bool = False,
+) -> Tensor:
     """Images (N, C, ...) resized to `size` or by `scale_factor`.
 
     `mode`: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area. ValueError for arguments that do not fit.
@@ -88,7 +106,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     dims = input.ndim - 2
     output, scales = _output_size(input, size, scale_factor, recompute_scale_factor)
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
     if mode == "area":
         return _area(input, output)
     kind, allowed = _MODES.get(mode, ("", ()))
@@ -104,7 +124,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             f"{input._raw.shape[-1]}) output (H: {output[0]}, W: {output[-1]})"
         )
     if not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
-        raise NotImplementedError(f'"upsample_{mode}{dims}d" not implemented for \'{cpp_name(input._raw.dtype)}\'')
+        raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{cpp_name(input._raw.dtype)}'")
     found: Tensor = resizings[kind + "_aa" * antialias, dims](input, output, bool(align_corners), scales)
     return found
 
@@ -118,19 +138,25 @@ def _area(input: Tensor, size: Sizes) -> Tensor:
     return pools[len(size)](input, size)
 
 
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None) -> Tensor:
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+) -> Tensor:
     """The former name of `interpolate`."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -138,6 +164,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 _INTERPOLATION = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _PADDING = {"zeros": 0, "border": 1, "reflection": 2}
+
 
 def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
     """The three gradients; the image has none where the gradient of the grid does not depend on it."""
@@ -149,24 +176,48 @@ def _grid_sampler(dims: int) -> Any:
     name, node = f"grid_sampler_{dims}d", f"GridSampler{dims}D"
     arguments = "int interpolation_mode, int padding_mode, bool align_corners"
     run = operation(
-        f"{name}(Tensor input, Tensor grid, {arguments})", "grid_sampler", node=f"{node}Backward0",
-        joint={("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: wanted(
-            mask, getattr(f, f"{name}_backward")(grad, input, grid, interpolation_mode, padding_mode, align_corners, mask))},
-    )  # fmt: skip
+        f"{name}(Tensor input, Tensor grid, {arguments})",
+        "grid_sampler",
+        node=f"{node}Backward0",
+        joint={
+            ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
+                wanted(
+                    mask,
+                    getattr(f, f"{name}_backward")(
+                        grad, input, grid, interpolation_mode, padding_mode, align_corners, mask
+                    ),
+                )
+            )
+        },
+    )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor input, Tensor grid, {arguments}, bool[2] output_mask) -> (Tensor, Tensor)",
-        "grid_sampler_backward", node=f"{node}BackwardBackward0",
-        joint={("grad_output", "input", "grid"): lambda f, grads, grad_output, input, grid, interpolation_mode, padding_mode,
-               align_corners: sampled_twice(getattr(f, f"{name}_twice")(
-                   grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners), grads[1],
-                   interpolation_mode)},
-    )  # fmt: skip
+        "grid_sampler_backward",
+        node=f"{node}BackwardBackward0",
+        joint={
+            (
+                "grad_output",
+                "input",
+                "grid",
+            ): lambda f, grads, grad_output, input, grid, interpolation_mode, padding_mode, align_corners: (
+                sampled_twice(
+                    getattr(f, f"{name}_twice")(
+                        grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners
+                    ),
+                    grads[1],
+                    interpolation_mode,
+                )
+            )
+        },
+    )
     tensors = ("by_input", "by_grid", "grad_output", "input", "grid")
     operation(
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) -> "
-        "(Tensor, Tensor, Tensor)", "grid_sampler_twice", node="NotImplemented",
+        "(Tensor, Tensor, Tensor)",
+        "grid_sampler_twice",
+        node="NotImplemented",
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
-    )  # fmt: skip
+    )
     return run
 
 
@@ -226,13 +277,15 @@ def _corners(align_corners: Any) -> bool:
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3,
-        )  # fmt: skip
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+            stacklevel=3,
+        )
     return bool(align_corners)
 
 
-def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
-                align_corners: Any = None) -> Tensor:  # fmt: skip
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Tensor:
     """Images (N, C, ...) read at the points (N, ..., 2 or 3) of a grid; -1 and 1 are the edges, x comes first."""
     if mode not in _INTERPOLATION:
         raise ValueError(
@@ -264,8 +317,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
     wanted_theta = {4: (2, 3), 5: (3, 4)}.get(len(shape))
     if wanted_theta is None:
         raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-            f"Got size {size}"
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
         )
     if theta.ndim != 3 or theta._raw.shape[1:] != wanted_theta:
         raise ValueError(
@@ -297,7 +349,9 @@ channel_shuffle_op = operation(
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
     if input.ndim < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
     if upscale_factor <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
     if input._raw.shape[-3] % (upscale_factor * upscale_factor):
@@ -330,7 +384,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn."""
     if input.ndim <= 2:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._raw.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._raw.shape)}"
+        )
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if input._raw.shape[1] % groups:

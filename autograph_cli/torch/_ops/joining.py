@@ -13,21 +13,30 @@ cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
-stack_op = operation("stack(Tensor[] tensors, int dim=0)", tensors=lambda f, grad, tensors_sizes, dim: [
-    f.select(grad, dim, i) for i in range(len(tensors_sizes))])  # fmt: skip
+stack_op = operation(
+    "stack(Tensor[] tensors, int dim=0)",
+    tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
+)
 split_op = operation(
-    "split(Tensor self, int split_size, int dim)", view=True, list_result=True,
+    "split(Tensor self, int split_size, int dim)",
+    view=True,
+    list_result=True,
     self=lambda f, grads, split_size, dim, self_sizes: join(
-        f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim),
-)  # fmt: skip
+        f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
+    ),
+)
 split_with_sizes = operation(
-    "split_with_sizes(Tensor self, int[] split_sizes, int dim)", view=True, list_result=True,
+    "split_with_sizes(Tensor self, int[] split_sizes, int dim)",
+    view=True,
+    list_result=True,
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
-)  # fmt: skip
+)
 unbind_op = operation(
-    "unbind(Tensor self, int dim=0)", view=True, list_result=True,
+    "unbind(Tensor self, int dim=0)",
+    view=True,
+    list_result=True,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
-)  # fmt: skip
+)
 
 
 def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
@@ -63,7 +72,9 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     if isinstance(tensors, Tensor):
-        raise TypeError(f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+        raise TypeError(
+            f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        )
     given = list(tensors)
     if not given:
         raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
@@ -125,9 +136,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     d = dims.wrap(dim, input.ndim)
     if isinstance(split_size_or_sections, int):
         if split_size_or_sections < 0:
-            raise RuntimeError(
-                f"split expects split_size be non-negative, but got split_size={split_size_or_sections}"
-            )
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
         return found
     sizes = tuple(split_size_or_sections)

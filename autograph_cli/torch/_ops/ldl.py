@@ -12,13 +12,16 @@ from .results import named_result
 
 ldl_factor_ex_op = operation(
     "linalg_ldl_factor_ex(Tensor self, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
-    node="NotImplemented", nondifferentiable=("pivots", "info"),
+    node="NotImplemented",
+    nondifferentiable=("pivots", "info"),
     self=lambda f, grads: no_derivative("linalg_ldl_factor_ex")(f, grads),
-)  # fmt: skip
+)
 ldl_solve_op = operation(
-    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)", node="NotImplemented",
-    LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
-)  # fmt: skip
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)",
+    node="NotImplemented",
+    LD=no_derivative("linalg_ldl_solve"),
+    B=no_derivative("linalg_ldl_solve"),
+)
 factor_result = named_result("linalg_ldl_factor", "LD", "pivots")
 factor_ex_result = named_result("linalg_ldl_factor_ex", "LD", "pivots", "info")
 
@@ -49,5 +52,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     """X with A X = B, from A's `ldl_factor`."""
     check_matrix("torch.linalg.ldl_solve", LD, "LD")
     if B.ndim < 2:
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead"
+        )
     return ldl_solve_op(LD, pivots, B, hermitian)

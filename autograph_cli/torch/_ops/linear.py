@@ -38,10 +38,12 @@ addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
-        f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha),
+        f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha
+    ),
     mat2=lambda f, grad, mat1, mat2_sizes, mat2_strides, alpha: arithmetic.scaled(
-        f, mm_right(f, grad, mat1, mat2_sizes, mat2_strides), alpha),
-)  # fmt: skip
+        f, mm_right(f, grad, mat1, mat2_sizes, mat2_strides), alpha
+    ),
+)
 
 
 def mm_left(f: Any, grad: Any, right: Any, sizes: Any, strides: Any) -> Any:
@@ -143,7 +145,9 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {max(input.ndim, vec2.ndim)}-D")
+        raise RuntimeError(
+            f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {max(input.ndim, vec2.ndim)}-D"
+        )
     return arithmetic.mul(views.reshape(input, (input._raw.size, 1)), vec2)
 
 
@@ -231,7 +235,9 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
-        raise RuntimeError(f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
+        raise RuntimeError(
+            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
+        )
     _fits(mat1, mat2)
     same_for_addmm(input, mat1, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)

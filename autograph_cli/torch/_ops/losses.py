@@ -97,67 +97,89 @@ def soft_margin_curve(f: Any, both: Any, x: Any, target: Any, reduction: int) ->
 bce_with_logits = operation(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
-        f, grad, self, target, weight, pos_weight, reduction),
+        f, grad, self, target, weight, pos_weight, reduction
+    ),
     target=lambda f, grad, self, weight, pos_weight, reduction: target_gradient(
-        f, grad, self, weight, pos_weight, reduction),
-)  # fmt: skip
+        f, grad, self, weight, pos_weight, reduction
+    ),
+)
 bce = operation(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
-    self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(grad, self, target, weight, reduction),
+    self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(
+        grad, self, target, weight, reduction
+    ),
     target=lambda f, grad, self, weight, reduction: probability_target_gradient(f, grad, self, weight, reduction),
 )
 operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
-        f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction),
+        f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
+    ),
     self=lambda f, grad, grad_output, self, target, weight, reduction: probability_curve(
-        f, grad * grad_output, self, target, weight, reduction),
+        f, grad * grad_output, self, target, weight, reduction
+    ),
     target=lambda f, grad, grad_output, self, weight, reduction: probability_cross(
-        f, grad * grad_output, self, weight, reduction),
-)  # fmt: skip
+        f, grad * grad_output, self, weight, reduction
+    ),
+)
 mse = operation(
-    "mse_loss(Tensor self, Tensor target, int reduction=1)", promotes=True,
+    "mse_loss(Tensor self, Tensor target, int reduction=1)",
+    promotes=True,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
-)  # fmt: skip
+)
 operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     grad_output=lambda f, grad, self, target, reduction: folded(
-        f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction),
+        f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction
+    ),
     self=lambda f, grad, grad_output, self_sizes, reduction: mean_scaled(
-        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction),
-    target=lambda f, grad, grad_output, self_sizes, reduction: f.neg(mean_scaled(
-        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction)),
-)  # fmt: skip
+        f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction
+    ),
+    target=lambda f, grad, grad_output, self_sizes, reduction: f.neg(
+        mean_scaled(f, f.mul_Scalar(grad * grad_output, 2), self_sizes, reduction)
+    ),
+)
 smooth_l1 = operation(
-    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)", promotes=True, node="SmoothL1LossBackward0",
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
+    promotes=True,
+    node="SmoothL1LossBackward0",
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
-    target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, target, self, reduction, beta),
-)  # fmt: skip
+    target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
+        grad, target, self, reduction, beta
+    ),
+)
 operation(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     node="SmoothL1LossBackwardBackward0",
     grad_output=lambda f, grad, self, target, reduction, beta: folded(
-        f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction),
+        f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction
+    ),
     self=lambda f, grad, grad_output, self, target, reduction, beta: near(
-        f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction),
-    target=lambda f, grad, grad_output, self, target, reduction, beta: f.neg(near(
-        f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction)),
-)  # fmt: skip
+        f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction
+    ),
+    target=lambda f, grad, grad_output, self, target, reduction, beta: f.neg(
+        near(f, f.div_Scalar(grad * grad_output, beta), self, target, beta, reduction)
+    ),
+)
 huber = operation(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)", promotes=True,
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
+    promotes=True,
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
-)  # fmt: skip
+)
 operation(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
     grad_output=lambda f, grad, self, target, reduction, delta: folded(
-        f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction),
+        f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction
+    ),
     self=lambda f, grad, grad_output, self, target, reduction, delta: near(
-        f, grad * grad_output, self, target, delta, reduction),
-    target=lambda f, grad, grad_output, self, target, reduction, delta: f.neg(near(
-        f, grad * grad_output, self, target, delta, reduction)),
-)  # fmt: skip
+        f, grad * grad_output, self, target, delta, reduction
+    ),
+    target=lambda f, grad, grad_output, self, target, reduction, delta: f.neg(
+        near(f, grad * grad_output, self, target, delta, reduction)
+    ),
+)
 soft_margin = operation(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
     self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
@@ -165,10 +187,12 @@ soft_margin = operation(
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     grad_output=lambda f, grad, self, target, reduction: folded(
-        f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction),
+        f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction
+    ),
     self=lambda f, grad, grad_output, self, target, reduction: soft_margin_curve(
-        f, grad * grad_output, self, target, reduction),
-)  # fmt: skip
+        f, grad * grad_output, self, target, reduction
+    ),
+)
 
 
 # ---------------------------------------------------------------- what the functions share
@@ -181,7 +205,9 @@ def reduction_name(reduction: str, size_average: Any = None, reduce: Any = None)
     averaged, reduced = size_average is None or size_average, reduce is None or reduce
     name = "none" if not reduced else "mean" if averaged else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", UserWarning, stacklevel=3
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        UserWarning,
+        stacklevel=3,
     )
     return name
 
@@ -210,8 +236,9 @@ def _paired(input: Tensor, target: Tensor) -> Any:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
             "incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning, stacklevel=3,
-        )  # fmt: skip
+            UserWarning,
+            stacklevel=3,
+        )
     return views.broadcast_tensors(input, target)
 
 
@@ -229,9 +256,14 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """The binary cross entropy of sigmoid(input) and target, computed without overflow."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
@@ -247,8 +279,14 @@ def binary_cross_entropy_with_logits(
 
 
 @autocasts("binary_cross_entropy")
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
-                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
@@ -266,8 +304,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return bce(input, target, weight, code)
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-             weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean of the squared differences."""
     reduction = reduction_name(reduction, size_average, reduce)
     pair = _paired(input, target)
@@ -284,16 +328,28 @@ def _absolute(input: Tensor, target: Tensor) -> Tensor:
     return found
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-            weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean of the absolute differences."""
     reduction = reduction_name(reduction, size_average, reduce)
     losses = _absolute(*_paired(input, target))
     return reduced(losses, reduction) if weight is None else _weighted(losses, weight, reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-                   beta: float = 1.0) -> Tensor:  # fmt: skip
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Squared differences below beta, absolute ones above; RuntimeError for a negative beta."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     pair = _paired(input, target)
@@ -304,8 +360,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     return smooth_l1(*pair, code, float(beta))
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Half the squared differences below delta, delta times the absolute ones above."""
     pair = _paired(input, target)
     if delta <= 0:
@@ -315,8 +372,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return huber(*pair, reduction_code(reduction), float(delta))
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-                     reduction: str = "mean") -> Tensor:  # fmt: skip
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-target * input))."""
     dims.broadcast(input._raw.shape, target._raw.shape)
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
@@ -331,16 +389,24 @@ def _divergences(input: Tensor, target: Tensor, log_target: bool) -> Any:
     return arithmetic.sub(operations.xlogy(target, target), product)
 
 
-def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:  # fmt: skip
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over N."""
     reduction = reduction_name(reduction, size_average, reduce)
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
-            "the next major release.", UserWarning, stacklevel=2,
-        )  # fmt: skip
+            "the next major release.",
+            UserWarning,
+            stacklevel=2,
+        )
     if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
         raise RuntimeError("kl_div: Integral inputs not supported.")
     losses = _divergences(input, target, log_target)
@@ -351,8 +417,16 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 
 
 @autocasts("poisson_nll_loss")
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None,
-                     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The negative log likelihood of counts `target` for a Poisson rate; `full` adds Stirling's approximation."""
     reduction = reduction_name(reduction, size_average, reduce)
     if reduction not in REDUCTIONS:
@@ -369,8 +443,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     return reduced(losses, reduction)
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:  # fmt: skip
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """The negative log likelihood of `target` for normal distributions around `input` with variances `var`.
 
     ValueError for a negative variance, or one of a shape that does not fit.

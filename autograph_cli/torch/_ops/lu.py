@@ -12,24 +12,26 @@ from ._matrix import check_info, check_matrix, either, mH, part
 from .results import named_result
 
 lu_factor_ex_op = operation(
-    "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)", nondifferentiable=("pivots", "info"),
+    "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
+    nondifferentiable=("pivots", "info"),
     A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
-)  # fmt: skip
+)
 lu_op = operation(
-    "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)", nondifferentiable=("P",),
+    "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)",
+    nondifferentiable=("P",),
     A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
-)  # fmt: skip
+)
 lu_unpack_op = operation(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
     "-> (Tensor L, Tensor U, Tensor P)",
     nondifferentiable=("P",),
     LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
-)  # fmt: skip
+)
 lu_solve_op = operation(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool adjoint=False)",
     LU=lambda f, grad, LU, pivots, result, left, adjoint: lu_solve_gradient(f, grad, LU, pivots, result, left, adjoint),
     B=lambda f, grad, LU, pivots, left, adjoint: f.linalg_lu_solve(LU, pivots, grad, left, not adjoint),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- formulas
@@ -156,11 +158,12 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 def _check_lu(name: str, info: Tensor) -> None:
     check_info(
-        name, info._raw,
+        name,
+        info._raw,
         "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
         "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
         RuntimeError,
-    )  # fmt: skip
+    )
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
@@ -181,7 +184,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what `lu_factor` gave."""
     if unpack_pivots and LU_pivots._raw.dtype != "int32":
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
     L, U, P = lu_unpack_op(LU_data, LU_pivots, unpack_data, unpack_pivots)
     return lu_unpack_result(P, L, U)
 

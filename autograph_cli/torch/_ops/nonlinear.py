@@ -40,9 +40,11 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     scope["formula"].text = text
     run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})", node=f"{node}BackwardBackward0",
-        grad_output=scope["formula"], **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
-    )  # fmt: skip
+        f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
+        node=f"{node}BackwardBackward0",
+        grad_output=scope["formula"],
+        **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
+    )
     return run
 
 
@@ -68,7 +70,9 @@ def _gelu_twice(f: Any, grad: Any, grad_output: Any, x: Any, approximate: str) -
     return both * curve * (slope + f.mul_Scalar(x * bend, 0.5))
 
 
-def _elu_twice(f: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
+def _elu_twice(
+    f: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any
+) -> Any:
     both = f.mul_Scalar(grad * grad_output, input_scale)
     if is_result:
         curve = both
@@ -137,21 +141,31 @@ operations.silu_backward, operations.mish_backward = _silu_backward, _mish_backw
 # ---------------------------------------------------------------- operations
 
 gelu_op = _with_backward(
-    "gelu(Tensor self, str approximate='none')", "gelu", "Gelu", "str approximate",
+    "gelu(Tensor self, str approximate='none')",
+    "gelu",
+    "Gelu",
+    "str approximate",
     self=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
-)  # fmt: skip
+)
 silu_op = operation("silu(Tensor self)", self=lambda f, grad, self: f.silu_backward(grad, self))
 mish_op = operation("mish(Tensor self)", self=lambda f, grad, self: f.mish_backward(grad, self))
 hardtanh_op = _with_backward(
-    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh", "Hardtanh", "Scalar min_val, Scalar max_val"
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
+    "hardtanh",
+    "Hardtanh",
+    "Scalar min_val, Scalar max_val",
 )
 hardshrink_op = _with_backward("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", "Hardshrink", "Scalar lambd")
 softshrink_op = _with_backward("softshrink(Tensor self, Scalar lambd=0.5)", "softshrink", "Softshrink", "Scalar lambd")
 hardswish_op = _with_backward(
-    "hardswish(Tensor self)", "hardswish", "Hardswish", "",
+    "hardswish(Tensor self)",
+    "hardswish",
+    "Hardswish",
+    "",
     self=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
-        f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0),
-)  # fmt: skip
+        f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0
+    ),
+)
 glu_op = operation("glu(Tensor self, int dim)", self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim))
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
@@ -160,9 +174,11 @@ operation(
 )
 hardsigmoid_op = operation("hardsigmoid(Tensor self)", self=lambda f, grad, self: f.hardsigmoid_backward(grad, self))
 operation(
-    "hardsigmoid_backward(Tensor grad_output, Tensor self)", node="NotImplemented",
-    grad_output=no_derivative("hardsigmoid_backward"), self=no_derivative("hardsigmoid_backward"),
-)  # fmt: skip
+    "hardsigmoid_backward(Tensor grad_output, Tensor self)",
+    node="NotImplemented",
+    grad_output=no_derivative("hardsigmoid_backward"),
+    self=no_derivative("hardsigmoid_backward"),
+)
 elu_op = operation(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
     self=lambda f, grad, self, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, False, self),
@@ -174,18 +190,21 @@ celu_op = operation(
 operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)",
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
-        grad, alpha, scale, input_scale, is_result, self_or_result),
+        grad, alpha, scale, input_scale, is_result, self_or_result
+    ),
     self_or_result=lambda f, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result: _elu_twice(
-        f, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result),
-)  # fmt: skip
+        f, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result
+    ),
+)
 threshold_op = operation(
     "threshold(Tensor self, Scalar threshold, Scalar value)",
     self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
 prelu_op = operation(
-    "_prelu_kernel(Tensor self, Tensor weight)", node="PreluKernelBackward0",
+    "_prelu_kernel(Tensor self, Tensor weight)",
+    node="PreluKernelBackward0",
     joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},
-)  # fmt: skip
+)
 operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
@@ -194,10 +213,11 @@ operation(
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
 )
 log_sigmoid_op = operation(
-    "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", node="LogSigmoidBackward0",
+    "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+    node="LogSigmoidBackward0",
     nondifferentiable=("buffer",),
     self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
-)  # fmt: skip
+)
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
@@ -206,37 +226,49 @@ operation(
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
-        grad, self, noise, lower, upper, training),
-)  # fmt: skip
+        grad, self, noise, lower, upper, training
+    ),
+)
 operation(
     "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
-        grad, self, noise, lower, upper, training),
+        grad, self, noise, lower, upper, training
+    ),
     self=lambda f, grad: f.zeros_like(grad),
-)  # fmt: skip
+)
 
 elu_in_place = _in_place(
-    "elu_(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", "elu", "EluBackward1",
+    "elu_(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
+    "elu",
+    "EluBackward1",
     lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, True, result),
-)  # fmt: skip
+)
 celu_in_place = _in_place(
-    "celu_(Tensor self, Scalar alpha=1.0)", "celu", "CeluBackward1",
+    "celu_(Tensor self, Scalar alpha=1.0)",
+    "celu",
+    "CeluBackward1",
     lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
-)  # fmt: skip
+)
 leaky_relu_in_place = _in_place(
-    "leaky_relu_(Tensor self, Scalar negative_slope=0.01)", "leaky_relu", "LeakyReluBackward1",
+    "leaky_relu_(Tensor self, Scalar negative_slope=0.01)",
+    "leaky_relu",
+    "LeakyReluBackward1",
     lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
-)  # fmt: skip
+)
 threshold_in_place = _in_place(
-    "threshold_(Tensor self, Scalar threshold, Scalar value)", "threshold", "ThresholdBackward1",
+    "threshold_(Tensor self, Scalar threshold, Scalar value)",
+    "threshold",
+    "ThresholdBackward1",
     lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
-)  # fmt: skip
+)
 rrelu_in_place = _in_place(
-    "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)", "rrelu_with_noise",
+    "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    "rrelu_with_noise",
     "RreluWithNoiseBackward1",
     lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
-        grad, result, noise, lower, upper, training),
-)  # fmt: skip
+        grad, result, noise, lower, upper, training
+    ),
+)
 
 
 # ---------------------------------------------------------------- functions
@@ -385,7 +417,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op(input, weight)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")

@@ -23,30 +23,57 @@ from .padding import pad
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
-    "(Tensor result0, Tensor result1, Tensor result2)", nondifferentiable=("result1", "result2"),
-    joint={("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask:
-           (None,) * 3 if grad is None else wanted(mask, f.native_layer_norm_backward(
-               grad, input, normalized_shape, result1, result2, weight, bias, mask))},
-)  # fmt: skip
+    "(Tensor result0, Tensor result1, Tensor result2)",
+    nondifferentiable=("result1", "result2"),
+    joint={
+        ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
+            (None,) * 3
+            if grad is None
+            else wanted(
+                mask, f.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, mask)
+            )
+        )
+    },
+)
 operation(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
     "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd:
-           layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)},
-    mean=no_derivative("native_layer_norm_backward mean"), rstd=no_derivative("native_layer_norm_backward rstd"),
+    joint={
+        ("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd: (
+            layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
+        )
+    },
+    mean=no_derivative("native_layer_norm_backward mean"),
+    rstd=no_derivative("native_layer_norm_backward rstd"),
     bias=lambda f, grad: None,
-)  # fmt: skip
+)
+
+
 def _batch_norm(name: str, node: str, outputs: str, backward: str) -> Any:
     """A batch normalization under one of PyTorch's names."""
     return operation(
         f"{name}(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
         f"float momentum, float eps) -> ({outputs})",
-        lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")], node=node,
+        lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
+        node=node,
         nondifferentiable=("result1", "result2", "result3"),
-        joint={("input", "weight", "bias"): lambda f, grad, input, weight, running_mean, running_var, result1, result2, training,
-               eps, mask: (None,) * 3 if grad is None else wanted(mask, getattr(f, backward)(
-                   grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask))},
-    )  # fmt: skip
+        joint={
+            (
+                "input",
+                "weight",
+                "bias",
+            ): lambda f, grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask: (
+                (None,) * 3
+                if grad is None
+                else wanted(
+                    mask,
+                    getattr(f, backward)(
+                        grad, input, weight, running_mean, running_var, result1, result2, training, eps, mask
+                    ),
+                )
+            )
+        },
+    )
 
 
 def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
@@ -54,12 +81,22 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
     operation(
         f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
         f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask{', Tensor? reserve=None' * bool(reserve)}) -> "
-        "(Tensor, Tensor, Tensor)", lambda f, *args: f.native_batch_norm_backward(*args[:10]), node=node,
-        joint={("grad_out", "input", "weight"): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean,
-               save_invstd, train, eps: batch_norm_twice(
-                   f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps)},
+        "(Tensor, Tensor, Tensor)",
+        lambda f, *args: f.native_batch_norm_backward(*args[:10]),
+        node=node,
+        joint={
+            (
+                "grad_out",
+                "input",
+                "weight",
+            ): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps: (
+                batch_norm_twice(
+                    f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps
+                )
+            )
+        },
         **refused,
-    )  # fmt: skip
+    )
 
 
 _THREE = "Tensor result0, Tensor result1, Tensor result2"
@@ -78,9 +115,12 @@ _batch_norm_backward("batch_norm_backward", "BatchNormBackwardBackward0", "reser
 group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
-    joint={("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask:
-           group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)},
-)  # fmt: skip
+    joint={
+        ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
+            group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)
+        )
+    },
+)
 
 
 # ---------------------------------------------------------------- formulas
@@ -103,8 +143,18 @@ def added(parts: list[Any]) -> Any:
     return total
 
 
-def affine_twice(f: Any, grads: Any, grad: Any, normal: Any, rstd: Any, weight: Any, axes: Any, outer: Any, shape: Any,
-                 fixed: bool = False) -> Any:  # fmt: skip
+def affine_twice(
+    f: Any,
+    grads: Any,
+    grad: Any,
+    normal: Any,
+    rstd: Any,
+    weight: Any,
+    axes: Any,
+    outer: Any,
+    shape: Any,
+    fixed: bool = False,
+) -> Any:
     """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it back."""
     by_input, by_weight, by_bias = grads
     laid = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
@@ -140,8 +190,19 @@ def layer_norm_twice(f: Any, grads: Any, grad: Any, input: Any, shape: Any, weig
     return affine_twice(f, grads, grad, normal, rstd, weight, axes, outer, (*[1] * lead, *shape))
 
 
-def batch_norm_twice(f: Any, grads: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any,
-                     rstd: Any, train: bool, eps: float) -> Any:  # fmt: skip
+def batch_norm_twice(
+    f: Any,
+    grads: Any,
+    grad: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    mean: Any,
+    rstd: Any,
+    train: bool,
+    eps: float,
+) -> Any:
     shape = (1, input.shape[1], *[1] * (input.ndim - 2))
     axes = (0, *range(2, input.ndim))
     if not train:
@@ -151,7 +212,9 @@ def batch_norm_twice(f: Any, grads: Any, grad: Any, input: Any, weight: Any, run
     return affine_twice(f, grads, grad, normal, rstd, weight, axes, axes, shape, fixed=not train)
 
 
-def group_norm_gradients(f: Any, grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, group: int, mask: Any) -> Any:
+def group_norm_gradients(
+    f: Any, grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, group: int, mask: Any
+) -> Any:
     """The gradients of input, weight and bias, composed of operations as PyTorch composes them to differentiate again.
 
     The input's gradient is `slope * grad + curve * input + shift` with numbers for each group.
@@ -161,7 +224,9 @@ def group_norm_gradients(f: Any, grads: Any, input: Any, mean: Any, rstd: Any, w
     (n, c), rest = input.shape[:2], math.prod(input.shape[2:])
     each = c // group
     cells, beside = (n, group, each, rest), (n, group, 1, 1)
-    grad, by_mean, by_rstd = (None if g is None else f.reshape(g, s) for g, s in zip(grads, (cells, beside, beside), strict=True))
+    grad, by_mean, by_rstd = (
+        None if g is None else f.reshape(g, s) for g, s in zip(grads, (cells, beside, beside), strict=True)
+    )
     x, mean, rstd = f.reshape(input, cells), f.reshape(mean, beside), f.reshape(rstd, beside)
     gamma = None if weight is None else f.reshape(weight, (1, group, each, 1))
     by_product = by_sum = image = None
@@ -195,8 +260,9 @@ def _group_statistics(f: Any, by_mean: Any, by_rstd: Any, x: Any, cube: Any, cou
     return added(parts)
 
 
-def _group_norm_image(f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, cube: Any, gamma: Any,
-                      count: int) -> list[Any]:  # fmt: skip
+def _group_norm_image(
+    f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, cube: Any, gamma: Any, count: int
+) -> list[Any]:
     if grad is None:
         return []
     fold = lambda t: f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)  # noqa: E731
@@ -245,8 +311,14 @@ def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: A
 
 
 @composite(method=False)
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
-               cudnn_enable: bool = True) -> Tensor:  # fmt: skip
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, which have `normalized_shape`; then weight and bias."""
     found: Tensor = native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
     return found
@@ -298,14 +370,31 @@ SHARED_STATISTICS = (
 
 
 @composite(method=False)
-def native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                      eps: float) -> Any:  # fmt: skip
+def native_batch_norm(
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while training."""
     return normalized_batch(batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-def normalized_batch(run: Any, input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-                     momentum: float, eps: float) -> Any:  # fmt: skip
+def normalized_batch(
+    run: Any,
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     # While training the statistics are written, not read: what backward keeps does not depend on them.
     read = (None, None) if training else (running_mean, running_var)
@@ -328,8 +417,16 @@ def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
     return out if bias is None else out + bias[0]
 
 
-def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-               momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+def batch_norm(
+    input: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
     shape = input._raw.shape
     if training and math.prod(shape[:1] + shape[2:]) == 1:
@@ -370,8 +467,16 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     return found
 
 
-def instance_norm(input: Tensor, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+def instance_norm(
+    input: Tensor,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """`batch_norm` of each sample by itself."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -406,7 +511,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     from .pooling import avg_pool2d, avg_pool3d
 
     if input.ndim < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
     if input._raw.size == 0:
         return input
     squares = input * input
@@ -419,4 +526,3 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         squares = pad(squares, (0, 0, 0, 0, size // 2, (size - 1) // 2))
         mean = views.view(views.squeeze(avg_pool3d(squares, (size, 1, 1), 1), 1), shape)
     return input / (mean * alpha + k) ** beta
-

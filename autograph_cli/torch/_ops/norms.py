@@ -20,9 +20,10 @@ from .solvers import inv_ex_op, tolerances
 
 finite_op = operation(
     "nan_to_num.finite(Tensor self, float nan)",
-    lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()], node="NanToNumBackward0",
+    lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()],
+    node="NanToNumBackward0",
     self=lambda f, grad, self: grad * f.cast_like(f.isfinite(self), grad),
-)  # fmt: skip
+)
 
 
 def _numpy(dtype: Any) -> Any:
@@ -46,17 +47,20 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
             if shape and shape[d] == 0:
                 raise RuntimeError(
                     f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the operation does not have "
-                    "an identity" if folded is None else
-                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
+                    "an identity"
+                    if folded is None
+                    else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
                     "the operation does not have an identity"
-                )  # fmt: skip
+                )
     _check_norm_dtype("linalg.vector_norm", x, dtype)
     return vector_norm_op(x, ord, folded, keepdim, dtype=_numpy(dtype))
 
 
 def check_floating_or_low(name: str, x: Tensor) -> None:
     if x.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
+        )
 
 
 def _check_norm_dtype(name: str, x: Tensor, dtype: Any) -> None:
@@ -69,14 +73,18 @@ def _check_norm_dtype(name: str, x: Tensor, dtype: Any) -> None:
         raise RuntimeError(f"{name}: dtype should be {side} for {side} inputs, but got {dtypes.cpp_name(dtype.numpy)}")
 
 
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The norm of matrices: by all elements ('fro'), singular values (2, -2, 'nuc'), rows (inf) or columns (1)."""
     name = "linalg.matrix_norm"
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     check_floating_or_low(name, A)
     if isinstance(dim, int) or len(dim) != 2:
-        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {'' if isinstance(dim, int) else ' '.join(map(str, dim))}")
+        raise RuntimeError(
+            f"{name}: dim must be a 2-tuple. Got {'' if isinstance(dim, int) else ' '.join(map(str, dim))}"
+        )
     first, second = (dims.wrap(d, A.ndim) for d in dim)
     if first == second:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -122,11 +130,15 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
         if folded is not None and len(folded) != 2:
             raise RuntimeError(f"linalg.norm: If ord is a string, dim must have length 2. Got {list(folded)}")
         if folded is None and A.ndim > 2:
-            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            )
         return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
     if ord is not None:
         if folded is None and A.ndim not in (1, 2):
-            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            )
         if (folded is None and A.ndim == 2) or (folded is not None and len(folded) == 2):
             return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
         return vector_norm(A, ord, folded, keepdim, dtype=dtype)

@@ -25,32 +25,39 @@ def _compiled(run: Any) -> Any:
     return run.op.operator
 
 
-methods.update({
-    "__add__": _compiled(arithmetic.add),
-    "__radd__": _compiled(arithmetic.add),
-    "__sub__": _compiled(arithmetic.sub),
-    "__rsub__": _guarded(arithmetic.rsub),
-    "__mul__": _compiled(arithmetic.mul),
-    "__rmul__": _compiled(arithmetic.mul),
-    "__truediv__": _compiled(arithmetic.true_divide),
-    "__rtruediv__": _guarded(lambda self, other: arithmetic.mul(unary.reciprocal(self), other)),
-    "__floordiv__": _guarded(arithmetic.floor_divide),
-    "__rfloordiv__": _guarded(lambda self, other: arithmetic.floor_divide(_tensor(other, self), self)),
-    "__mod__": _guarded(arithmetic.remainder_),
-    "__rmod__": _guarded(lambda self, other: arithmetic.remainder_(other, self)),
-    "__pow__": _guarded(arithmetic.pow),
-    "__rpow__": _guarded(lambda self, other: arithmetic.pow(other, self)),
-    "__matmul__": lambda self, other: linear.matmul(self, other) if isinstance(other, Tensor) else NotImplemented,
-    "__rmatmul__": lambda self, other: linear.matmul(other, self) if isinstance(other, Tensor) else NotImplemented,
-    "__neg__": unary.neg,
-    "__pos__": lambda self: self,
-    "__abs__": unary.abs,
-})  # fmt: skip
+methods.update(
+    {
+        "__add__": _compiled(arithmetic.add),
+        "__radd__": _compiled(arithmetic.add),
+        "__sub__": _compiled(arithmetic.sub),
+        "__rsub__": _guarded(arithmetic.rsub),
+        "__mul__": _compiled(arithmetic.mul),
+        "__rmul__": _compiled(arithmetic.mul),
+        "__truediv__": _compiled(arithmetic.true_divide),
+        "__rtruediv__": _guarded(lambda self, other: arithmetic.mul(unary.reciprocal(self), other)),
+        "__floordiv__": _guarded(arithmetic.floor_divide),
+        "__rfloordiv__": _guarded(lambda self, other: arithmetic.floor_divide(_tensor(other, self), self)),
+        "__mod__": _guarded(arithmetic.remainder_),
+        "__rmod__": _guarded(lambda self, other: arithmetic.remainder_(other, self)),
+        "__pow__": _guarded(arithmetic.pow),
+        "__rpow__": _guarded(lambda self, other: arithmetic.pow(other, self)),
+        "__matmul__": lambda self, other: linear.matmul(self, other) if isinstance(other, Tensor) else NotImplemented,
+        "__rmatmul__": lambda self, other: linear.matmul(other, self) if isinstance(other, Tensor) else NotImplemented,
+        "__neg__": unary.neg,
+        "__pos__": lambda self: self,
+        "__abs__": unary.abs,
+    }
+)
 
 for _symbol, _name in {
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_", "__ipow__": "pow_",
-}.items():  # fmt: skip
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__ipow__": "pow_",
+}.items():
     methods[_symbol] = functions.get(_name) or methods[_name]
 
 

@@ -24,14 +24,16 @@ def _edge_padding(kind: str, dim: int) -> Any:
     name = f"{kind}_pad{dim}d"
     node = f"{kind.capitalize()}Pad{dim}DBackward"
     run = operation(
-        f"{name}(Tensor self, int[] padding)", node=f"{node}0",
+        f"{name}(Tensor self, int[] padding)",
+        node=f"{node}0",
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
-    )  # fmt: skip
+    )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)", node=f"{node}Backward0",
+        f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
+        node=f"{node}Backward0",
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
-    )  # fmt: skip
+    )
     return run
 
 
@@ -98,9 +100,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     if mode not in known:
         raise RuntimeError(f"Unrecognised padding mode {mode}")
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
-        raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
-        )
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
     if mode == "circular":
         return _circular(input, padding)
     _check_edges(input, padding, mode)

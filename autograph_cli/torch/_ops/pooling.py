@@ -42,55 +42,76 @@ operations.contiguous_as = contiguous_as
 def _picking(name: str, node: str, arguments: str, dims: int) -> Any:
     """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
     run = operation(
-        f"{name}(Tensor self, {arguments}) {RESULTS}", node=f"{node}Backward0", nondifferentiable=("indices",),
+        f"{name}(Tensor self, {arguments}) {RESULTS}",
+        node=f"{node}Backward0",
+        nondifferentiable=("indices",),
         self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
-    )  # fmt: skip
+    )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)", node=f"{node}BackwardBackward0",
+        f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
+        node=f"{node}BackwardBackward0",
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
-    )  # fmt: skip
+    )
     return run
 
 
 def _averaging(dims: int) -> Any:
     name, node = f"avg_pool{dims}d", f"AvgPool{dims}D"
-    arguments = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    arguments = (
+        "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    )
     run = operation(
-        f"{name}(Tensor self, {arguments})", node=f"{node}Backward0",
-        self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(
-            f, f"{name}_backward")(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-    )  # fmt: skip
+        f"{name}(Tensor self, {arguments})",
+        node=f"{node}Backward0",
+        self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            getattr(f, f"{name}_backward")(
+                grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        ),
+    )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, {arguments})", node=f"{node}BackwardBackward0",
-        grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(
-            f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
+        node=f"{node}BackwardBackward0",
+        grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        ),
         self=lambda f, self: f.zeros_like(self),
-    )  # fmt: skip
+    )
     adaptive, adaptive_node = f"_adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}DBackward"
     adapted = operation(
-        f"{adaptive}(Tensor self, int[] output_size)", node=f"{adaptive_node}0",
+        f"{adaptive}(Tensor self, int[] output_size)",
+        node=f"{adaptive_node}0",
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
-    )  # fmt: skip
+    )
     operation(
-        f"{adaptive}_backward(Tensor grad_output, Tensor self)", node=f"{adaptive_node}Backward0",
+        f"{adaptive}_backward(Tensor grad_output, Tensor self)",
+        node=f"{adaptive_node}Backward0",
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
         self=lambda f, self: f.zeros_like(self),
-    )  # fmt: skip
+    )
     return run, adapted
 
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
 maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n) for n in (2, 3)}
-adaptive_maximal = {n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)}
+adaptive_maximal = {
+    n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)
+}
 fractional = {
-    n: _picking(f"fractional_max_pool{n}d", f"FractionalMaxPool{n}D",
-                "int[] kernel_size, int[] output_size, Tensor random_samples", n) for n in (2, 3)
-}  # fmt: skip
+    n: _picking(
+        f"fractional_max_pool{n}d",
+        f"FractionalMaxPool{n}D",
+        "int[] kernel_size, int[] output_size, Tensor random_samples",
+        n,
+    )
+    for n in (2, 3)
+}
 average = {n: _averaging(n) for n in (2, 3)}
 unpooled = {
     n: operation(
-        f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)", node=f"MaxUnpool{n}DBackward0",
+        f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
+        node=f"MaxUnpool{n}DBackward0",
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)
@@ -106,15 +127,20 @@ def several(x: Any, dims: int, name: str, what: str) -> Sizes:
         return (x,) * dims
     found = tuple(int(n) for n in x)
     if len(found) not in (1, dims):
-        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {'two' if dims == 2 else 'three'} ints")
+        raise RuntimeError(
+            f"{name}: {what} must either be a single int, or a tuple of {'two' if dims == 2 else 'three'} ints"
+        )
     return found * dims if len(found) == 1 else found
 
 
 def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
     kernel = several(kernel, dims, name, "kernel_size")
     # An empty stride stands for the size of the kernel.
-    stride = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else several(
-        stride, dims, name, "stride")  # fmt: skip
+    stride = (
+        kernel
+        if stride is None or (not isinstance(stride, int) and len(stride) == 0)
+        else several(stride, dims, name, "stride")
+    )
     padding = several(padding, dims, name, "padding")
     if any(k <= 0 for k in kernel):
         raise RuntimeError(f"kernel size should be greater than zero, but got kernel size {list(kernel)}")
@@ -123,12 +149,15 @@ def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> t
     return kernel, stride, padding
 
 
-def _check(input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> None:
+def _check(
+    input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
+) -> None:
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
-            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input" if name.startswith("avg") else
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D"
-        )  # fmt: skip
+            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+            if name.startswith("avg")
+            else f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D"
+        )
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
     if any(p < 0 for p in padding):
@@ -144,7 +173,9 @@ def _check(input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, pa
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if min(out) < 1:
         shown = ["x".join(map(str, (input._raw.shape[-dims - 1], *each))) for each in (size, out)]
-        raise RuntimeError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
+        raise RuntimeError(
+            f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
+        )
 
 
 def _empty(input: Tensor, dims: int, name: str) -> None:
@@ -154,13 +185,17 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
             f"{name}_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, but input "
             f"has a shape of {shape} and non-batch dimension {shape[-dims - (input.ndim == dims + 1) :].index(0)} has length zero!"
         )
-    raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+    raise RuntimeError(
+        f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+    )
 
 
 def _floating(input: Tensor, name: str) -> None:
     if input.dtype.is_complex or not input.dtype.is_floating_point:
-        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(str(input.dtype).removeprefix("torch."), str(input.dtype))
-        raise NotImplementedError(f'"{name}" not implemented for \'{kind}\'')
+        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(
+            str(input.dtype).removeprefix("torch."), str(input.dtype)
+        )
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
 
 
 def _line(run: Any, input: Tensor) -> Any:
@@ -200,7 +235,9 @@ def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation:
     """What PyTorch refuses of a pooling of one dimension, in its words."""
     _check_length(input)
     stride = kernel if stride is None or stride == [] or stride == () else stride
-    kernel, stride, padding, dilation = (several(x, 1, "max_pool1d", "kernel_size")[0] for x in (kernel, stride, padding, dilation))
+    kernel, stride, padding, dilation = (
+        several(x, 1, "max_pool1d", "kernel_size")[0] for x in (kernel, stride, padding, dilation)
+    )
     for name, x in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if x <= 0:
             raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {x}")
@@ -216,8 +253,9 @@ def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation:
 
 
 @composite(method=False)
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False) -> Any:  # fmt: skip
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
     """The largest element of each window of a line, and its place."""
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     _check_length(input)
@@ -225,8 +263,15 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     return _line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
 
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window of a line."""
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -234,16 +279,30 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     return found if return_indices else found[0]
 
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window of an image; with `return_indices` also its place in the flattened image."""
     found = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 
 
 @autocasts("max_pool3d")
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window of a volume."""
     found = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
@@ -295,7 +354,9 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
-def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, return_indices: bool, samples: Any) -> Any:
+def _fractional(
+    dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, return_indices: bool, samples: Any
+) -> Any:
     name = f"fractional_max_pool{dims}d"
     if size is None and ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
@@ -306,7 +367,9 @@ def _fractional(dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, re
     if samples is None:
         samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype, device=input.device)
     samples = _fitting_samples(samples, batch, input._raw.shape[-dims - 1], dims)
-    found = fractional[dims](input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples)
+    found = fractional[dims](
+        input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples
+    )
     return found if return_indices else found[0]
 
 
@@ -322,27 +385,41 @@ def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> A
     return samples[:batch]
 
 
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                          return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
     """The largest element of windows at random distances."""
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                          return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
+def _unpool(
+    dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any
+) -> Tensor:
     kernel, stride, padding = _geometry(f"max_unpool{dims}d", dims, kernel, stride, padding)
-    size = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(input._raw.shape[-dims:], stride, kernel, padding, strict=True))
+    size = tuple(
+        (n - 1) * s + k - 2 * p for n, s, k, p in zip(input._raw.shape[-dims:], stride, kernel, padding, strict=True)
+    )
     if output_size is not None:
         given = tuple(output_size)[-dims:]
         for d, (n, m, s) in enumerate(zip(given, size, stride, strict=True)):
             if not m - s < n < m + s:
-                raise ValueError(
-                    f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})'
-                )
+                raise ValueError(f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})')
         size = given
     if indices._raw.shape != input._raw.shape:
         raise RuntimeError(
@@ -357,32 +434,43 @@ def _unpool(dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any,
     return found
 
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:  # fmt: skip
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     """Elements put back where `max_pool1d` took them from, zeros elsewhere."""
     stride = kernel_size if stride is None else stride
     size = None if output_size is None else (*tuple(output_size)[-1:], 1)
     d = input.ndim
     lines = _unpool(
-        2, views.unsqueeze_op(input, d), views.unsqueeze_op(indices, d), (*several(kernel_size, 1, "", ""), 1),
-        (*several(stride, 1, "", ""), 1), (*several(padding, 1, "", ""), 0), size)  # fmt: skip
+        2,
+        views.unsqueeze_op(input, d),
+        views.unsqueeze_op(indices, d),
+        (*several(kernel_size, 1, "", ""), 1),
+        (*several(stride, 1, "", ""), 1),
+        (*several(padding, 1, "", ""), 0),
+        size,
+    )
     return views.squeeze_dim(lines, d)
 
 
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:  # fmt: skip
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:  # fmt: skip
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
 # ---------------------------------------------------------------- means
 
 
-def _avg_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any) -> Tensor:
+def _avg_pool(
+    dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any
+) -> Tensor:
     name = f"avg_pool{dims}d"
     kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
     _check(input, dims, name, kernel, stride, padding, (1,) * dims, ceil)
@@ -392,8 +480,14 @@ def _avg_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, 
     return found
 
 
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True) -> Tensor:  # fmt: skip
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of a line."""
     if input.ndim not in (2, 3):
         raise RuntimeError(f"Expected 2 or 3 dimensions, but got {input.ndim}-dimensional tensor for avg_pool1d")
@@ -403,15 +497,29 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     return found
 
 
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:  # fmt: skip
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+) -> Tensor:
     """The mean of each window of an image."""
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @autocasts("avg_pool3d")
-def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:  # fmt: skip
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+) -> Tensor:
     """The mean of each window of a volume."""
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 

@@ -18,14 +18,24 @@ _printing = {"options": formatting.PROFILES["default"]}
 
 
 @composite(method=False)
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None,
-                     sci_mode: bool | None = None) -> None:  # fmt: skip
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Say how tensors print: digits, when to leave out elements, how many to keep, columns, scientific notation."""
     _printing["options"] = formatting.print_options(
-        _printing["options"], precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
-        profile=profile, sci_mode=sci_mode,
-    )  # fmt: skip
+        _printing["options"],
+        precision=precision,
+        threshold=threshold,
+        edgeitems=edgeitems,
+        linewidth=linewidth,
+        profile=profile,
+        sci_mode=sci_mode,
+    )
 
 
 def text(tensor: Tensor, prefix: str | None = None) -> str:
@@ -68,13 +78,24 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
     default_dtype = dtypes.FROM_NUMPY[S.default_dtype].name
     if tensor.is_meta:
         return formatting.meta_str(
-            tensor._raw.shape, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
-            options=_printing["options"], prefix=prefix,
-        )  # fmt: skip
+            tensor._raw.shape,
+            tensor.dtype.name,
+            default_dtype=default_dtype,
+            requires_grad=requires_grad,
+            grad_fn_name=name,
+            options=_printing["options"],
+            prefix=prefix,
+        )
     return formatting.tensor_str(
-        tensor._raw, tensor.dtype.name, default_dtype=default_dtype, requires_grad=requires_grad, grad_fn_name=name,
-        tangent=tangent, options=_printing["options"], prefix=prefix,
-    )  # fmt: skip
+        tensor._raw,
+        tensor.dtype.name,
+        default_dtype=default_dtype,
+        requires_grad=requires_grad,
+        grad_fn_name=name,
+        tangent=tangent,
+        options=_printing["options"],
+        prefix=prefix,
+    )
 
 
 def _history(tensor: Tensor) -> tuple[bool, str | None]:

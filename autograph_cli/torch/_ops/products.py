@@ -22,27 +22,29 @@ addmv_op = operation(
     self=lambda f, grad, beta: scaled(f, grad, beta),
     mat=lambda f, grad, vec, alpha: scaled(f, f.ger(grad, f.conj(vec)), alpha),
     vec=lambda f, grad, mat, alpha: scaled(f, f.mv(f.conj(f.t(mat)), grad), alpha),
-)  # fmt: skip
+)
 addr_op = operation(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     vec1=lambda f, grad, vec2, alpha: scaled(f, f.mv(grad, f.conj(vec2)), alpha),
     vec2=lambda f, grad, vec1, alpha: scaled(f, f.mv(f.t(grad), f.conj(vec1)), alpha),
-)  # fmt: skip
+)
 baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
-)  # fmt: skip
+)
 addbmm_op = operation(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
-        f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha),
+        f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
+    ),
     batch2=lambda f, grad, batch1, batch1_sizes, batch2_sizes, alpha: scaled(
-        f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), _for_each(f, grad, batch1_sizes, batch2_sizes)), alpha),
-)  # fmt: skip
+        f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), _for_each(f, grad, batch1_sizes, batch2_sizes)), alpha
+    ),
+)
 vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
     self=lambda f, grad, other: f.conj(grad) * other,
@@ -114,7 +116,13 @@ def _batches(a: Tensor, b: Tensor) -> None:
         )
 
 
-for _name, _op in (("addmm", linear.addmm), ("addmv", addmv_op), ("addr", addr_op), ("baddbmm", baddbmm_op), ("addbmm", addbmm_op)):
+for _name, _op in (
+    ("addmm", linear.addmm),
+    ("addmv", addmv_op),
+    ("addr", addr_op),
+    ("baddbmm", baddbmm_op),
+    ("addbmm", addbmm_op),
+):
 
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
         from .._core.views import run_inplace
@@ -294,8 +302,9 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     warnings.warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
         "which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning, stacklevel=3,
-    )  # fmt: skip
+        UserWarning,
+        stacklevel=3,
+    )
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     for m in given:
         if m.ndim != 2:
@@ -350,9 +359,7 @@ def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            options = [
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            ]
+            options = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             # PyTorch decides ties to the left for three matrices, to the right for more.
             cost[i, j], split[i, j] = min(options, key=lambda o: (o[0], -o[1] if n == 3 else o[1]))
     return split

@@ -136,7 +136,9 @@ def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, An
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
     if isinstance(self, Wrapped):
-        raise NotImplementedError("a tensor that a transform follows cannot be pickled or copied by copy.copy; clone() it instead")
+        raise NotImplementedError(
+            "a tensor that a transform follows cannot be pickled or copied by copy.copy; clone() it instead"
+        )
     cls = None if type(self) is Tensor else type(self)
     return _rebuild, (cls, materialize(self), self.requires_grad, dict(self.__dict__))
 
@@ -191,7 +193,9 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     if self.is_sparse:
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self.is_meta:
-        raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     if self._raw.dtype == dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     if L.levels and is_followed(self):

@@ -175,7 +175,9 @@ def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
 # ---------------------------------------------------------------- by size
 
 
-def _new(name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None) -> Tensor:
+def _new(
+    name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None
+) -> Tensor:
     """A tensor of random numbers; under vmap as its randomness says."""
     if L.levels and out is None:
         found = randomness.drawn(shape, draw)
@@ -190,16 +192,34 @@ def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad:
 
 
 def _random(name: str, sampler: Callable[..., Any]) -> None:
-    def run(*size: Any, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-            pin_memory: bool = False, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:  # fmt: skip
+    def run(
+        *size: Any,
+        generator: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        out: Any = None,
+        **more: Any,
+    ) -> Tensor:
         given = more.pop("size", None)
         if more:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
-    def like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-             requires_grad: bool = False, memory_format: Any = None, generator: Any = None) -> Tensor:  # fmt: skip
+    def like(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        generator: Any = None,
+    ) -> Tensor:
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
         return _new_like(name, input, lambda shape: sampler(stream_of(generator), shape, wanted), requires_grad)
 
@@ -214,9 +234,19 @@ _random("randn", samplers.normal)
 
 
 @composite(method=False)
-def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any = None,
-            layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-            out: Any = None) -> Tensor:  # fmt: skip
+def randint(
+    *args: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """Integers from `low` (0) up to, not including, `high`: `randint(high, size)`, `randint(low, high, size)`."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)) and size is None:
@@ -246,9 +276,18 @@ def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
 
 
 @composite(method=False)
-def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, layout: Any = None,
-                 device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-                 memory_format: Any = None) -> Tensor:  # fmt: skip
+def randint_like(
+    input: Tensor,
+    *args: Any,
+    low: Any = None,
+    high: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """`randint` with the shape and the dtype of `input`."""
     first, last = _range("randint_like", list(args), low, high)
     wanted = placed("randint_like", dtype, layout, device, pin_memory, input._raw.dtype)
@@ -257,8 +296,17 @@ def randint_like(input: Tensor, *args: Any, low: Any = None, high: Any = None, d
 
 
 @composite(method=False)
-def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-             pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
     draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
@@ -356,18 +404,24 @@ for _name, _defaults in _TABLE.items():
     _arguments = ", ".join(f"float {key}_" if keyword.iskeyword(key) else f"float {key}" for key in _defaults)
     methods[f"{_name}_"] = _fills(
         f"{_name}_(Tensor self, {_arguments}, Generator? generator=None)",
-        f"{''.join(part.title() for part in _name.split('_'))}Backward0", _sampler(_name), _defaults,
-    )  # fmt: skip
+        f"{''.join(part.title() for part in _name.split('_'))}Backward0",
+        _sampler(_name),
+        _defaults,
+    )
 
 _random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", _sampler("random"), {})
 _random_to = _fills(
-    "random_.to(Tensor self, int low, int? high, Generator? generator=None)", "RandomBackward1", _sampler("integers"),
+    "random_.to(Tensor self, int low, int? high, Generator? generator=None)",
+    "RandomBackward1",
+    _sampler("integers"),
     {"low": 0, "high": None},
-)  # fmt: skip
+)
 _random_between = _fills(
-    "random_.from(Tensor self, int low, int? high, Generator? generator=None)", "RandomBackward0", _sampler("integers"),
+    "random_.from(Tensor self, int low, int? high, Generator? generator=None)",
+    "RandomBackward0",
+    _sampler("integers"),
     {"low": 0, "high": None},
-)  # fmt: skip
+)
 
 
 @composite(function=False, name="random_")
@@ -395,13 +449,17 @@ def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
 
 
 _bernoulli_each = operation(
-    "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)", _each, node="BernoulliBackward1",
-    self=_zeros, p=_zeros,
-)  # fmt: skip
+    "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
+    _each,
+    node="BernoulliBackward1",
+    self=_zeros,
+    p=_zeros,
+)
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
-    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p), self=_zeros,
-)  # fmt: skip
+    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
+    self=_zeros,
+)
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
 )
@@ -432,31 +490,51 @@ def _around(f: Any, mean: Any, std: Any, generator: Any) -> Any:
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
     if bool((np.asarray(std) < 0).any()):
-        raise RuntimeError("normal expects all elements of std >= 0.0" if np.ndim(std) else
-                           f"normal expects std >= 0.0, but found std {std:g}")  # fmt: skip
+        raise RuntimeError(
+            "normal expects all elements of std >= 0.0"
+            if np.ndim(std)
+            else f"normal expects std >= 0.0, but found std {std:g}"
+        )
     like = mean if isinstance(mean, (np.ndarray, np.generic)) else std
     drawn = samplers.normal(stream_of(generator), dims.broadcast(np.shape(mean), np.shape(std)), like.dtype)
     return (drawn * std + mean).astype(like.dtype)[()]
 
 
 _normal_mean = operation(
-    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)", _around,
-    node="NormalBackward1", mean=_zeros,
-)  # fmt: skip
+    "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)",
+    _around,
+    node="NormalBackward1",
+    mean=_zeros,
+)
 _normal_std = operation(
-    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)", _around,
-    node="NormalBackward2", std=_zeros,
-)  # fmt: skip
+    "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
+    _around,
+    node="NormalBackward2",
+    std=_zeros,
+)
 _normal_both = operation(
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)", _around,
-    node="NormalBackward3", mean=_zeros, std=_zeros,
-)  # fmt: skip
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)",
+    _around,
+    node="NormalBackward3",
+    mean=_zeros,
+    std=_zeros,
+)
 
 
 @composite(method=False)
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, layout: Any = None,
-           device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-           out: Any = None) -> Tensor:  # fmt: skip
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """Normal numbers around `mean`, `std` apart: one or both are tensors, or else a `size` is given."""
     if size is not None:
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)

@@ -52,17 +52,24 @@ def _twice(f: Any, grad: Any) -> Any:
 
 
 standard_gamma = operation(
-    "_standard_gamma(Tensor self, Generator? generator=None)", _gamma_kernel, node="StandardGammaBackward0",
+    "_standard_gamma(Tensor self, Generator? generator=None)",
+    _gamma_kernel,
+    node="StandardGammaBackward0",
     self=lambda f, grad, self, result: grad * f._standard_gamma_grad(self, result),
 )
 operation("_standard_gamma_grad(Tensor self, Tensor output)", node="StandardGammaGradBackward0", self=_twice)
 dirichlet_grad = operation("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)")
 dirichlet = operation("_sample_dirichlet(Tensor self, Generator? generator=None)", _dirichlet_kernel)
-poisson = operation("poisson(Tensor self, Generator? generator=None)", _poisson_kernel, self=lambda f, grad: f.zeros_like(grad))
+poisson = operation(
+    "poisson(Tensor self, Generator? generator=None)", _poisson_kernel, self=lambda f, grad: f.zeros_like(grad)
+)
 binomial = operation(
-    "binomial(Tensor count, Tensor prob, Generator? generator=None)", _binomial_kernel, node="NotImplemented",
-    count=no_derivative("binomial"), prob=no_derivative("binomial"),
-)  # fmt: skip
+    "binomial(Tensor count, Tensor prob, Generator? generator=None)",
+    _binomial_kernel,
+    node="NotImplemented",
+    count=no_derivative("binomial"),
+    prob=no_derivative("binomial"),
+)
 publish(standard_gamma, dirichlet, dirichlet_grad, poisson, binomial, method=False)
 
 

@@ -25,9 +25,18 @@ REGISTER = 32
 
 
 @composite(method=False)
-def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, layout: Any = None,
-           device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-           out: Any = None) -> Tensor:  # fmt: skip
+def arange(
+    *args: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """The numbers from `start` (0) up to, not including, `end`, by `step` (1); RuntimeError if that never ends.
 
     >>> from autograph_cli import torch
@@ -50,8 +59,18 @@ def arange(*args: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: An
 
 
 @composite(method=False)
-def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layout: Any = None, device: Any = None,
-          pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def range(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """The numbers from `start` up to and including `end`; deprecated in favour of `arange`."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
@@ -67,8 +86,18 @@ def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, layo
 
 
 @composite(method=False)
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any = None, device: Any = None,
-             pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """`steps` numbers, evenly spaced, the first `start` and the last `end`; RuntimeError for a negative count.
 
     >>> from autograph_cli import torch
@@ -84,9 +113,19 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, layout: Any
 
 
 @composite(method=False)
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, layout: Any = None,
-             device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-             out: Any = None) -> Tensor:  # fmt: skip
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """`base` to the power of each of `linspace(start, end, steps)`."""
     start, end = _bound("logspace", "start", 1, start), _bound("logspace", "end", 2, end)
     steps = _count("logspace", steps)
@@ -101,8 +140,17 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
 
 
 @composite(method=False)
-def eye(n: int, m: int | None = None, *, dtype: Any = None, layout: Any = None, device: Any = None,
-        pin_memory: bool = False, requires_grad: bool = False, out: Any = None) -> Tensor:  # fmt: skip
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """The matrix of shape (n, m) with ones on its diagonal; `m` is `n` if left out."""
     for name, place, x in (("n", 1, n), ("m", 2, n if m is None else m)):
         if not hasattr(x, "__index__"):
@@ -176,13 +224,17 @@ def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
 
 def _bound(name: str, argument: str, place: int, x: Any) -> Any:
     if isinstance(x, Tensor) and x.ndim:
-        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s).")
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s)."
+        )
     return number(name, argument, place, x)
 
 
 def _count(name: str, steps: Any) -> int:
     if not hasattr(steps, "__index__"):
-        raise TypeError(f"{name}() received an invalid combination of arguments - got (int, int, {type(steps).__name__})")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got (int, int, {type(steps).__name__})"
+        )
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return int(steps)
@@ -212,8 +264,10 @@ def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
 def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
     """Evenly spaced numbers, counted from `start` in the first half and back from `end` in the second."""
     if dtype.kind == "c":
-        real, imag = (_even(complex(start).real, complex(end).real, steps, _half(dtype)),
-                      _even(complex(start).imag, complex(end).imag, steps, _half(dtype)))  # fmt: skip
+        real, imag = (
+            _even(complex(start).real, complex(end).real, steps, _half(dtype)),
+            _even(complex(start).imag, complex(end).imag, steps, _half(dtype)),
+        )
         return (real + 1j * imag).astype(dtype)
     whole = dtype.kind in "iu"
     work = np.dtype(np.float64) if whole else dtype

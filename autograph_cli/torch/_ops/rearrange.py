@@ -19,29 +19,35 @@ roll_op = operation(
 tril_op = operation("tril(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.tril(grad, diagonal))
 triu_op = operation("triu(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.triu(grad, diagonal))
 repeat_op = operation(
-    "repeat(Tensor self, int[] repeats)", self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes)
+    "repeat(Tensor self, int[] repeats)",
+    self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes),
 )
 diagonal_copy = operation(
-    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", node="DiagonalBackward0_copy",
+    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+    node="DiagonalBackward0_copy",
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
-)  # fmt: skip
+)
 diag_embed_op = operation(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
     self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),
 )
 sort_op = operation(
-    "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)", nondifferentiable=("indices",),
-    self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
-)  # fmt: skip
-sort_stable = operation(
-    "sort.stable(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)", "sort", node="SortBackward1",
+    "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
-)  # fmt: skip
-topk_op = operation(
-    "topk(Tensor self, int k, int dim, bool largest) -> (Tensor values, Tensor indices)", nondifferentiable=("indices",),
+)
+sort_stable = operation(
+    "sort.stable(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)",
+    "sort",
+    node="SortBackward1",
+    nondifferentiable=("indices",),
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
-)  # fmt: skip
+)
+topk_op = operation(
+    "topk(Tensor self, int k, int dim, bool largest) -> (Tensor values, Tensor indices)",
+    nondifferentiable=("indices",),
+    self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
+)
 
 
 def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
@@ -106,9 +112,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Any:
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
     times = dims.sizes(repeats)
     if len(times) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return repeat_op(input, times)
 
 

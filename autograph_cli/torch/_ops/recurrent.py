@@ -19,22 +19,63 @@ lstm_layer = operation(
     "bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, "
     "bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
-    joint={("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"): lambda f, grads, input, weight0, weight1,
-           weight2, weight3, hx_, cx_, result0, result1, result2, reverse, result3: f.mkldnn_rnn_layer_backward(
-               input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2,
-               *(f.zeros_of(tuple(r.shape), input) if g is None else g for g, r in zip(grads, (result0, result1, result2), strict=False)),
-               reverse, result3)},
-)  # fmt: skip
+    joint={
+        (
+            "input",
+            "weight0",
+            "weight1",
+            "weight2",
+            "weight3",
+            "hx_",
+            "cx_",
+        ): lambda f, grads, input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, reverse, result3: (
+            f.mkldnn_rnn_layer_backward(
+                input,
+                weight0,
+                weight1,
+                weight2,
+                weight3,
+                hx_,
+                cx_,
+                result0,
+                result1,
+                result2,
+                *(
+                    f.zeros_of(tuple(r.shape), input) if g is None else g
+                    for g, r in zip(grads, (result0, result1, result2), strict=False)
+                ),
+                reverse,
+                result3,
+            )
+        )
+    },
+)
 pack_op = operation(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor result0, Tensor result1)",
     nondifferentiable=("result1",),
     input=lambda f, grads, input_sizes, result1, batch_first: f._pack_padded_sequence_backward(
-        grads[0], input_sizes, result1, batch_first),
-)  # fmt: skip
+        grads[0], input_sizes, result1, batch_first
+    ),
+)
 
 
-def _layer_backward(input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, _output: Any, _hy: Any, _cy: Any,
-                    grad_output: Any, grad_hy: Any, grad_cy: Any, reverse: bool, _workspace: Any) -> tuple[Any, ...]:  # fmt: skip
+def _layer_backward(
+    input: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    hx: Any,
+    cx: Any,
+    _output: Any,
+    _hy: Any,
+    _cy: Any,
+    grad_output: Any,
+    grad_hy: Any,
+    grad_cy: Any,
+    reverse: bool,
+    _workspace: Any,
+) -> tuple[Any, ...]:
     """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more."""
     from .creation import full
 
@@ -55,7 +96,13 @@ def _layer_backward(input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: 
         top = grad_output[t] + grad_hy
         inner = grad_cy + top * o * (one - cell.tanh() * cell.tanh())
         gates = operations.cat(
-            [inner * g * i * (one - i), inner * c * f * (one - f), inner * i * (one - g * g), top * cell.tanh() * o * (one - o)], 1
+            [
+                inner * g * i * (one - i),
+                inner * c * f * (one - f),
+                inner * i * (one - g * g),
+                top * cell.tanh() * o * (one - o),
+            ],
+            1,
         )
         by_w_ih = _added(by_w_ih, gates.transpose(0, 1).mm(input[t]))
         by_w_hh = _added(by_w_hh, gates.transpose(0, 1).mm(h))
@@ -145,13 +192,20 @@ def _gru_step(x: Any, state: State, cell: Cell) -> State:
     return ((h - new).mul_(update) + new,)
 
 
-STEPS: dict[str, Step] = {"rnn_tanh": _simple_step("tanh"), "rnn_relu": _simple_step("relu"), "lstm": _lstm_step, "gru": _gru_step}
+STEPS: dict[str, Step] = {
+    "rnn_tanh": _simple_step("tanh"),
+    "rnn_relu": _simple_step("relu"),
+    "lstm": _lstm_step,
+    "gru": _gru_step,
+}
 
 
 def _cell_function(kind: str) -> Callable[..., Any]:
     step = STEPS[kind]
 
-    def run(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    def run(
+        input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Any:
         cell = Cell(w_ih, w_hh, b_ih, b_hh)
         state = tuple(hx) if kind == "lstm" else (hx,)
         _check_sizes(input, state, cell)
@@ -224,8 +278,9 @@ def _joined(states: Sequence[State]) -> State:
     return tuple(operations.cat(list(parts), 0) for parts in zip(*states, strict=True))
 
 
-def _packed_forwards(step: Step, inward: Any, sizes: list[int], state: State,
-                     cell: Cell) -> tuple[list[Any], list[State]]:  # fmt: skip
+def _packed_forwards(
+    step: Step, inward: Any, sizes: list[int], state: State, cell: Cell
+) -> tuple[list[Any], list[State]]:
     """Sequences that have ended leave their state behind."""
     start, last = 0, sizes[0]
     outputs, done = [], []
@@ -240,8 +295,9 @@ def _packed_forwards(step: Step, inward: Any, sizes: list[int], state: State,
     return outputs, [state, *done[::-1]]
 
 
-def _packed_backwards(step: Step, inward: Any, sizes: list[int], initial: State,
-                      cell: Cell) -> tuple[list[Any], list[State]]:  # fmt: skip
+def _packed_backwards(
+    step: Step, inward: Any, sizes: list[int], initial: State, cell: Cell
+) -> tuple[list[Any], list[State]]:
     """Sequences join with their initial state when their last step comes."""
     end, last = sum(sizes), sizes[-1]
     state = _part(initial, 0, last)
@@ -267,8 +323,9 @@ def _cells(params: Sequence[Any], has_biases: bool, projected: bool) -> Iterator
         yield Cell(own[0], own[1], b_ih, b_hh, own[-1] if projected else None)
 
 
-def _stack(kind: str, input: Any, states: list[State], cells: list[Cell], num_layers: int, dropout: float,
-           bidirectional: bool) -> tuple[Any, list[State]]:  # fmt: skip
+def _stack(
+    kind: str, input: Any, states: list[State], cells: list[Cell], num_layers: int, dropout: float, bidirectional: bool
+) -> tuple[Any, list[State]]:
     """All layers; `dropout` is 0 unless training. Gives the output and the last state of each layer and direction."""
     run = _over_packed if isinstance(input, Packed) else _over_steps
     step = STEPS[kind]
@@ -312,7 +369,9 @@ def _whole(last: list[State]) -> tuple[Any, ...]:
 
 def _recurrent(kind: str) -> Callable[..., Any]:
     def run(*args: Any) -> tuple[Any, ...]:
-        packed = isinstance(args[3], (list, tuple))  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
+        packed = isinstance(
+            args[3], (list, tuple)
+        )  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
         if packed:
             data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional = args
             input, batch_first = Packed(data, batch_sizes.tolist()), False
@@ -322,7 +381,9 @@ def _recurrent(kind: str) -> Callable[..., Any]:
         dropout = dropout if train else 0
         projected = kind == "lstm" and hx[0]._raw.shape[2] != hx[1]._raw.shape[2]
         if kind == "lstm" and not packed and not projected and input._raw.dtype == np.float32 and readable(input._raw):
-            return _lstm_by_layers(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+            return _lstm_by_layers(
+                input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+            )
         cells = list(_cells(params, has_biases, projected))
         input = input.transpose(0, 1) if batch_first else input
         output, last = _stack(kind, input, _states(hx), cells, num_layers, dropout, bidirectional)
@@ -342,8 +403,17 @@ for _kind in STEPS:
     composite(method=False)(_recurrent(_kind))
 
 
-def _lstm_by_layers(input: Any, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
-                    train: bool, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
+def _lstm_by_layers(
+    input: Any,
+    hx: Sequence[Any],
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Any, ...]:
     """An LSTM in float32, for which PyTorch has one operation a layer."""
     input = (input.transpose(0, 1) if batch_first else input).contiguous()
     directions = 2 if bidirectional else 1
@@ -354,11 +424,28 @@ def _lstm_by_layers(input: Any, hx: Sequence[Any], params: Sequence[Any], has_bi
         for direction in range(directions):
             at = layer * directions + direction
             cell = cells[at]
-            biases = (cell.b_ih, cell.b_hh) if has_biases else (operations.zeros_of(cell.w_ih._raw.shape[:1], cell.w_ih),) * 2
+            biases = (
+                (cell.b_ih, cell.b_hh)
+                if has_biases
+                else (operations.zeros_of(cell.w_ih._raw.shape[:1], cell.w_ih),) * 2
+            )
             output, hy, cy, _ = lstm_layer(
-                input, cell.w_ih, cell.w_hh, *biases, hx[0][at], hx[1][at], direction == 1, (), 2, hx[0]._raw.shape[2],
-                num_layers, has_biases, bidirectional, batch_first, train,
-            )  # fmt: skip
+                input,
+                cell.w_ih,
+                cell.w_hh,
+                *biases,
+                hx[0][at],
+                hx[1][at],
+                direction == 1,
+                (),
+                2,
+                hx[0]._raw.shape[2],
+                num_layers,
+                has_biases,
+                bidirectional,
+                batch_first,
+                train,
+            )
             outputs.append(output)
             hidden.append(hy)
             memory.append(cy)
@@ -380,9 +467,13 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     if not input._raw.size:
         raise RuntimeError("Cannot pack empty tensors.")
     if len(given) != batch:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={batch})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={batch})"
+        )
     if given[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if any(a < b for a, b in pairwise(given)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
@@ -394,15 +485,19 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
 
 
 @composite(method=False)
-def _pad_packed_sequence(data: Any, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int) -> Any:
+def _pad_packed_sequence(
+    data: Any, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
+) -> Any:
     """(steps, batch, *) with `padding_value` after the end of each sequence, and the lengths."""
     from .creation import full, tensor
 
     sizes = batch_sizes.tolist()
     steps = max(len(sizes), total_length)
     if 0 < total_length < len(sizes):
-        raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
-                           f"total_length={total_length} and max sequence length being {len(sizes)}")  # fmt: skip
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {len(sizes)}"
+        )
     features = data._raw.shape[1:]
     output = full((steps, sizes[0], *features), padding_value, dtype=data.dtype)
     start = since = 0
@@ -421,7 +516,9 @@ def _pad_packed_sequence(data: Any, batch_sizes: Tensor, batch_first: bool, padd
 
 
 @composite(method=False)
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
     """Sequences of (length, *) beside each other, filled up with `padding_value`."""
     from .creation import full
 

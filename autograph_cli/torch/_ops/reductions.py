@@ -14,70 +14,87 @@ from .._core.transforms import core
 from .results import named_result
 
 sum_all = operation(
-    "sum(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.sum(self, None, False, dtype),
+    "sum(Tensor self, *, ScalarType? dtype=None)",
+    lambda f, self, dtype: f.sum(self, None, False, dtype),
     self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
-)  # fmt: skip
+)
 sum_dim = operation(
-    "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", "sum", node="SumBackward1",
+    "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
+    "sum",
+    node="SumBackward1",
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
-)  # fmt: skip
+)
 mean_all = operation(
-    "mean(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.mean(self, None, False, dtype),
+    "mean(Tensor self, *, ScalarType? dtype=None)",
+    lambda f, self, dtype: f.mean(self, None, False, dtype),
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
-)  # fmt: skip
+)
 mean_dim = operation(
-    "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)", "mean", node="MeanBackward1",
+    "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
+    "mean",
+    node="MeanBackward1",
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
-        spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)),
-)  # fmt: skip
+        spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
+    ),
+)
 vector_norm = operation(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     "vector_norm",
     self=lambda f, grad, self, ord, result, dim, keepdim: norm_gradient(f, grad, self, ord, result, dim, keepdim),
-)  # fmt: skip
+)
 var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
-)  # fmt: skip
+)
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
-        f, grad, self, result, dim, correction, keepdim),
-)  # fmt: skip
+        f, grad, self, result, dim, correction, keepdim
+    ),
+)
 max_all = operation(
-    "max(Tensor self)", lambda f, self: f.amax(self), node="MaxBackward1",
+    "max(Tensor self)",
+    lambda f, self: f.amax(self),
+    node="MaxBackward1",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
-)  # fmt: skip
+)
 min_all = operation(
-    "min(Tensor self)", lambda f, self: f.amin(self), node="MinBackward1",
+    "min(Tensor self)",
+    lambda f, self: f.amin(self),
+    node="MinBackward1",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
-)  # fmt: skip
+)
 max_dim = operation(
-    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", node="MaxBackward0",
+    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    node="MaxBackward0",
     nondifferentiable=("indices",),
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
-)  # fmt: skip
+)
 min_dim = operation(
-    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", node="MinBackward0",
+    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    node="MinBackward0",
     nondifferentiable=("indices",),
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
-)  # fmt: skip
+)
 amax_op = operation(
     "amax(Tensor self, int[] dim=[], bool keepdim=False)",
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
-)  # fmt: skip
+)
 amin_op = operation(
     "amin(Tensor self, int[] dim=[], bool keepdim=False)",
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
-)  # fmt: skip
+)
 prod_all = operation(
-    "prod(Tensor self, *, ScalarType? dtype=None)", lambda f, self, dtype: f.prod(self, None, False, dtype),
+    "prod(Tensor self, *, ScalarType? dtype=None)",
+    lambda f, self, dtype: f.prod(self, None, False, dtype),
     self=lambda f, grad, self, result: prod_gradient(f, grad, self, result, None, True),
-)  # fmt: skip
+)
 prod_dim = operation(
-    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)", "prod", node="ProdBackward1",
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
+    "prod",
+    node="ProdBackward1",
     self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
-)  # fmt: skip
+)
 any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)")
 all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
 argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
@@ -85,16 +102,18 @@ argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
-)  # fmt: skip
+)
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
-)  # fmt: skip
+)
 logsumexp_op = operation(
-    "logsumexp(Tensor self, int[] dim, bool keepdim=False)", floating=True,
-    self=lambda f, grad, self, result, dim, keepdim: restore(f, grad, dim, keepdim, self) * f.exp(
-        f.sub(self, restore(f, result, dim, keepdim, self))),
-)  # fmt: skip
+    "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
+    floating=True,
+    self=lambda f, grad, self, result, dim, keepdim: (
+        restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
+    ),
+)
 
 
 # ---------------------------------------------------------------- parts of the formulas
@@ -264,13 +283,17 @@ def correction_of(unbiased: Any, correction: Any) -> Any:
 
 
 @composite(out=True)
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+def var(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Tensor:
     """The variance of all elements, or over `dim`, with Bessel's correction unless told otherwise."""
     return _spread_of(var_op, input, dim, unbiased, keepdim, correction)
 
 
 @composite(out=True)
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+def std(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Tensor:
     """The standard deviation of all elements, or over `dim`."""
     return _spread_of(std_op, input, dim, unbiased, keepdim, correction)
 

@@ -24,12 +24,18 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 
 fill_scalar = operation(
-    "fill.functional_Scalar(Tensor self, Scalar value)", "fill_Scalar", node="FillBackward0", self=lambda f, grad: f.zeros_like(grad)
+    "fill.functional_Scalar(Tensor self, Scalar value)",
+    "fill_Scalar",
+    node="FillBackward0",
+    self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
-    "fill.functional_Tensor(Tensor self, Tensor value)", "fill_Tensor", node="FillBackward1",
-    self=lambda f, grad: f.zeros_like(grad), value=lambda f, grad: f.sum(grad),
-)  # fmt: skip
+    "fill.functional_Tensor(Tensor self, Tensor value)",
+    "fill_Tensor",
+    node="FillBackward1",
+    self=lambda f, grad: f.zeros_like(grad),
+    value=lambda f, grad: f.sum(grad),
+)
 methods.pop("fill")
 
 
@@ -77,7 +83,9 @@ def detach_in_place(input: Tensor) -> Tensor:
 
 
 @composite(method=False)
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any) -> Tensor:
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
+) -> Tensor:
     """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
     from .._core.registry import functions as public
 
@@ -99,7 +107,9 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, requir
 
 def _sparse(name: str) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{name}: sparse tensors are not available in autograph's engine; keep the tensor dense")
+        raise NotImplementedError(
+            f"{name}: sparse tensors are not available in autograph's engine; keep the tensor dense"
+        )
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "Sparse tensors are refused by name: the engine has dense ones only."

@@ -14,19 +14,31 @@ from .arithmetic import no_derivative
 segment_reduce_op = operation(
     "segment_reduce(Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, Scalar? initial)",
     data=lambda f, grad, result, data, reduce, lengths, offsets, axis, initial: f._segment_reduce_backward(
-        grad, result, data, reduce, lengths, offsets, axis, initial),
-)  # fmt: skip
+        grad, result, data, reduce, lengths, offsets, axis, initial
+    ),
+)
 operation(
     "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, "
     "Scalar? initial)",
-    node="NotImplemented", grad=no_derivative("_segment_reduce_backward"), output=no_derivative("_segment_reduce_backward"),
+    node="NotImplemented",
+    grad=no_derivative("_segment_reduce_backward"),
+    output=no_derivative("_segment_reduce_backward"),
     data=no_derivative("_segment_reduce_backward"),
-)  # fmt: skip
+)
 
 
 @composite(method=False)
-def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
-                   offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Any = None) -> Tensor:  # fmt: skip
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
     """Segments of a dimension, of given lengths or between offsets, each reduced to one element."""
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
@@ -37,7 +49,9 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
         if (lengths._raw < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (lengths._raw.sum(axis=-1) != data._raw.shape[axis]).any():
-            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+            raise RuntimeError(
+                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+            )
     return segment_reduce_op(data, reduce, lengths, None if lengths is not None else offsets, axis, initial)
 
 

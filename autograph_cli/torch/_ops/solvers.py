@@ -18,48 +18,66 @@ from .reductions import product_of_others
 from .results import named_result
 
 solve_ex_op = operation(
-    "linalg_solve_ex(Tensor A, Tensor B, bool left=True) -> (Tensor result, Tensor info)", node="LinalgSolveExBackward0",
+    "linalg_solve_ex(Tensor A, Tensor B, bool left=True) -> (Tensor result, Tensor info)",
+    node="LinalgSolveExBackward0",
     nondifferentiable=("info",),
-    joint={("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(f, grad, A, B_sizes, result, left, mask)},
-)  # fmt: skip
+    joint={
+        ("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(
+            f, grad, A, B_sizes, result, left, mask
+        )
+    },
+)
 solve_triangular_op = operation(
     "linalg_solve_triangular(Tensor self, Tensor B, bool upper, bool left=True, bool unitriangular=False)",
-    joint={("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
-        f, grad, self, result, upper, left, unitriangular, mask)},
-)  # fmt: skip
+    joint={
+        ("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
+            f, grad, self, result, upper, left, unitriangular, mask
+        )
+    },
+)
 triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
-    joint={("self", "A"): lambda f, grads, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
-        f, grads, A, solution, upper, transpose, unitriangular, mask)},
-)  # fmt: skip
+    joint={
+        ("self", "A"): lambda f, grads, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
+            f, grads, A, solution, upper, transpose, unitriangular, mask
+        )
+    },
+)
 inv_ex_op = operation(
-    "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)", nondifferentiable=("info",),
+    "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
+    nondifferentiable=("info",),
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
-)  # fmt: skip
+)
 det_op = operation("linalg_det(Tensor A)", A=lambda f, grad, result, A: det_gradient(f, grad, result, A))
 slogdet_op = operation(
-    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", node="LinalgSlogdetBackward0",
+    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    node="LinalgSlogdetBackward0",
     A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
-)  # fmt: skip
+)
 pinv_op = operation(
-    "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)", node="LinalgPinvBackward0",
+    "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
+    node="LinalgPinvBackward0",
     self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
-)  # fmt: skip
+)
 lstsq_op = operation(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond, str? driver) "
     "-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     nondifferentiable=("rank", "singular_values"),
     joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
-)  # fmt: skip
-matrix_exp_op = operation(
-    "linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
 )
+matrix_exp_op = operation("linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad))
 sub_as_first = operation(
-    "sub_as_first(Tensor self, Tensor other)", node="SubBackward0", self=lambda f, grad: grad, other=lambda f, grad: f.neg(grad)
+    "sub_as_first(Tensor self, Tensor other)",
+    node="SubBackward0",
+    self=lambda f, grad: grad,
+    other=lambda f, grad: f.neg(grad),
 )
 add_as_first = operation(
-    "add_as_first(Tensor self, Tensor other)", node="AddBackward0", self=lambda f, grad: grad, other=lambda f, grad: grad
+    "add_as_first(Tensor self, Tensor other)",
+    node="AddBackward0",
+    self=lambda f, grad: grad,
+    other=lambda f, grad: grad,
 )
 """A difference and a sum that lie in memory as their first operand does."""
 
@@ -99,7 +117,9 @@ def triangular_gradients(f: Any, grad: Any, A: Any, X: Any, upper: bool, left: b
     return _triangle(f, f.neg(whole), upper, unit), by_right if mask[1] else None
 
 
-def legacy_triangular_gradients(f: Any, grads: Any, A: Any, X: Any, upper: bool, transpose: bool, unit: bool, mask: Any) -> Any:
+def legacy_triangular_gradients(
+    f: Any, grads: Any, A: Any, X: Any, upper: bool, transpose: bool, unit: bool, mask: Any
+) -> Any:
     grad, by_copy = grads
     by_right = by_matrix = None
     if grad is not None:
@@ -241,7 +261,9 @@ def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
         )
     if is_vector(A._raw.shape, B._raw.shape):
         if not left:
-            raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is equivalent to B / A.squeeze(-1)")
+            raise RuntimeError(
+                f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is equivalent to B / A.squeeze(-1)"
+            )
         return
     _check_sides(name, A, B, left)
 
@@ -291,18 +313,24 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     name = "linalg.solve_triangular"
     check_matrix(name, A)
     if A._raw.dtype != B._raw.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead")
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead"
+        )
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
 
 
 @composite(out=True)
 @autocasts("triangular_solve")
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead")
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
+            )
     batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
     b = views.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
     A = views.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A
@@ -321,9 +349,10 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 
 def _check_inverse(name: str, info: Tensor) -> None:
     check_info(
-        name, info._raw,
+        name,
+        info._raw,
         "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.",
-    )  # fmt: skip
+    )
 
 
 @composite(name="inverse", out=True)
@@ -419,12 +448,16 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if B.ndim < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A._raw.dtype != B._raw.dtype:
-        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}")
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
+        )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     rows = B._raw.shape[-1] if is_vector(A._raw.shape, B._raw.shape) else B._raw.shape[-2]
     if rows != A._raw.shape[-2]:
-        raise RuntimeError(f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})")
+        raise RuntimeError(
+            f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})"
+        )
     return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
 
 
@@ -474,7 +507,9 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     shape = A._raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}"
+        )
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
     if readable(whole(info._raw)) and whole(info._raw).any():
@@ -495,6 +530,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     result_shape = A._raw.shape[B.ndim :]
     n, m = math.prod(result_shape), math.prod(B._raw.shape)
     if n != m:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {n} != {m}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {n} != {m}"
+        )
     flat = views.reshape(A, (n, n))
     return views.reshape(solve(flat, views.flatten(B)), result_shape)

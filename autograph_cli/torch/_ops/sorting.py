@@ -25,9 +25,12 @@ from .results import named_result
 def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None) -> Any:
     """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
     return operation(
-        f"{schema} -> (Tensor values, Tensor indices)", kernel, node=node, nondifferentiable=("indices",),
+        f"{schema} -> (Tensor values, Tensor indices)",
+        kernel,
+        node=node,
+        nondifferentiable=("indices",),
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
-    )  # fmt: skip
+    )
 
 
 def _chosen(f: Any, a: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
@@ -120,9 +123,11 @@ def _running(better: str) -> Callable[..., Any]:
 
 def _runs(name: str, ufunc: str) -> Any:
     return operation(
-        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", _running(ufunc), nondifferentiable=("indices",),
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        _running(ufunc),
+        nondifferentiable=("indices",),
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
-    )  # fmt: skip
+    )
 
 
 cummax_op, cummin_op = _runs("cummax", "maximum"), _runs("cummin", "minimum")
@@ -157,10 +162,11 @@ def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 
 
 logcumsumexp_op = operation(
-    "logcumsumexp(Tensor self, int dim)", floating=True,
+    "logcumsumexp(Tensor self, int dim)",
+    floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- functions
@@ -174,7 +180,10 @@ def _along(name: str, x: Tensor, dim: int) -> int:
     return d
 
 
-_RESULTS = {name: named_result(name, "values", "indices") for name in ("median", "nanmedian", "mode", "kthvalue", "cummax", "cummin")}
+_RESULTS = {
+    name: named_result(name, "values", "indices")
+    for name in ("median", "nanmedian", "mode", "kthvalue", "cummax", "cummin")
+}
 
 
 @composite(out=True)
@@ -182,7 +191,11 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements; over `dim`, with its indices."""
     if input._raw.dtype.kind == "c":
         raise NotImplementedError(f"\"median_out\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
-    return median_all(input) if dim is None else _RESULTS["median"](*median_dim(input, _along("median", input, dim), keepdim))
+    return (
+        median_all(input)
+        if dim is None
+        else _RESULTS["median"](*median_dim(input, _along("median", input, dim), keepdim))
+    )
 
 
 @composite(out=True)
@@ -275,7 +288,9 @@ def _check_quantile(name: str, x: Tensor, q: Tensor, interpolation: str) -> None
     if x._raw.dtype != q._raw.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     given = whole(q._raw)
     if readable(given) and bool(((given < 0) | (given > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
@@ -303,14 +318,18 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 
 @composite(out=True)
 @autocasts("quantile")
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """The values below which the parts `q` of the elements lie."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip=False)
 
 
 @composite(out=True)
 @autocasts("nanquantile")
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """`quantile` of what is not nan."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip=True)
 
@@ -328,7 +347,9 @@ def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) ->
         found = np.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
+        found = (
+            np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
+        )
     return kernels(found).xp.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
 
 
@@ -342,8 +363,15 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 @composite(method=False, out=True)
 @by_samples
-def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
-                 sorter: Tensor | None = None) -> Tensor:  # fmt: skip
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
     name = "torch.searchsorted"
     values = input if isinstance(input, Tensor) else wrap_number(input, sorted_sequence)
@@ -367,7 +395,9 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
             f"tensor {list(sorter.shape)}"
         )
     if sorter.dtype != np.int64:
-        raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.cpp_name(sorter.dtype)}")
+        raise RuntimeError(
+            f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.cpp_name(sorter.dtype)}"
+        )
     if readable(sorter) and (sorter.min() < 0 or sorter.max() >= row.shape[-1]):
         raise RuntimeError(f"{name}(): sorter index out of range")
 

@@ -17,67 +17,90 @@ from ._errors import not_implemented
 ROOT_PI = math.sqrt(math.pi)
 
 erf = operation(
-    "erf(Tensor self)", floating=True,
+    "erf(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
-)  # fmt: skip
+)
 erfc = operation(
-    "erfc(Tensor self)", floating=True,
+    "erfc(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), -2 / ROOT_PI) * grad,
-)  # fmt: skip
+)
 erfcx = operation(
-    "special_erfcx(Tensor self)", floating=True,
+    "special_erfcx(Tensor self)",
+    floating=True,
     self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
-)  # fmt: skip
+)
 erfinv = operation(
-    "erfinv(Tensor self)", floating=True,
+    "erfinv(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.pow_Tensor_Scalar(f.erfinv(self), 2)), 0.5 * ROOT_PI) * grad,
-)  # fmt: skip
+)
 ndtri = operation(
-    "special_ndtri(Tensor self)", floating=True,
-    self=lambda f, grad, result: f.mul_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(
-        f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)),
-)  # fmt: skip
+    "special_ndtri(Tensor self)",
+    floating=True,
+    self=lambda f, grad, result: (
+        f.mul_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2))
+    ),
+)
 log_ndtr = operation(
-    "special_log_ndtr(Tensor self)", floating=True,
-    self=lambda f, grad, self, result: f.div_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(
-        f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
-)  # fmt: skip
+    "special_log_ndtr(Tensor self)",
+    floating=True,
+    self=lambda f, grad, self, result: (
+        f.div_Scalar(grad, math.sqrt(2 * math.pi))
+        * f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2)))
+    ),
+)
 lgamma = operation("lgamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.digamma(self))
 digamma = operation("digamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.polygamma(1, self))
-polygamma_op = operation(
-    "polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self)
-)
+polygamma_op = operation("polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self))
 polygamma_in_place = operation(
-    "polygamma_(Tensor self, int n)", lambda f, x, n: f.polygamma(n, x), node="PolygammaBackward1",
+    "polygamma_(Tensor self, int n)",
+    lambda f, x, n: f.polygamma(n, x),
+    node="PolygammaBackward1",
     self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self),
-)  # fmt: skip
+)
 mvlgamma_op = operation(
-    "mvlgamma(Tensor self, int p)", lambda f, x, p: _mvlgamma(f, x, p), floating=True,
+    "mvlgamma(Tensor self, int p)",
+    lambda f, x, p: _mvlgamma(f, x, p),
+    floating=True,
     self=lambda f, grad, self, p: grad * f.sum_dim_IntList(f.digamma(_ladder(f, self, p)), (self.ndim,)),
-)  # fmt: skip
+)
 igamma_op = operation(
-    "igamma(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("igamma: input"),
+    "igamma(Tensor self, Tensor other)",
+    promotes=True,
+    floating=True,
+    self=not_implemented("igamma: input"),
     other=lambda f, grad, self, other: grad * f.exp(_gamma_density(f, self, other)),
-)  # fmt: skip
+)
 igammac_op = operation(
-    "igammac(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("igammac: input"),
+    "igammac(Tensor self, Tensor other)",
+    promotes=True,
+    floating=True,
+    self=not_implemented("igammac: input"),
     other=lambda f, grad, self, other: f.neg(grad) * f.exp(_gamma_density(f, self, other)),
-)  # fmt: skip
+)
 i0 = operation("i0(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.special_i1(self))
 i0e = operation(
-    "special_i0e(Tensor self)", floating=True, node="SpecialI0EBackward0",
+    "special_i0e(Tensor self)",
+    floating=True,
+    node="SpecialI0EBackward0",
     self=lambda f, grad, self, result: grad * f.sub(f.special_i1e(self), f.sgn(self) * result),
-)  # fmt: skip
-i1 = operation("special_i1(Tensor self)", floating=True, self=lambda f, grad, self, result: i1_gradient(f, grad, self, result))
-i1e = operation(
-    "special_i1e(Tensor self)", floating=True, node="SpecialI1EBackward0",
-    self=lambda f, grad, self, result: i1e_gradient(f, grad, self, result),
-)  # fmt: skip
-sinc = operation(
-    "sinc(Tensor self)", floating=True, self=lambda f, grad, self: sinc_gradient(f, grad, self)
 )
+i1 = operation(
+    "special_i1(Tensor self)", floating=True, self=lambda f, grad, self, result: i1_gradient(f, grad, self, result)
+)
+i1e = operation(
+    "special_i1e(Tensor self)",
+    floating=True,
+    node="SpecialI1EBackward0",
+    self=lambda f, grad, self, result: i1e_gradient(f, grad, self, result),
+)
+sinc = operation("sinc(Tensor self)", floating=True, self=lambda f, grad, self: sinc_gradient(f, grad, self))
 logit = operation(
-    "logit(Tensor self, float? eps=None)", floating=True, self=lambda f, grad, self, eps: logit_gradient(f, grad, self, eps)
+    "logit(Tensor self, float? eps=None)",
+    floating=True,
+    self=lambda f, grad, self, eps: logit_gradient(f, grad, self, eps),
 )
 entr = operation(
     "special_entr(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.add_Scalar(f.log(self), 1))
@@ -91,20 +114,27 @@ def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
     log = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
     both = operation(
-        f"{special}{name}(Tensor self, Tensor other)", promotes=True, floating=True, node=f"{node}0",
+        f"{special}{name}(Tensor self, Tensor other)",
+        promotes=True,
+        floating=True,
+        node=f"{node}0",
         self=lambda f, grad, self, other: f.masked_fill_Scalar(
-            log(f)(grad, other), _at_edge(f, self, other, -shift), 0),
+            log(f)(grad, other), _at_edge(f, self, other, -shift), 0
+        ),
         other=lambda f, grad, self, other: f.div(grad * self, beyond(f, other)),
-    )  # fmt: skip
+    )
     number_first = operation(
         f"{special}{name}.self_scalar(Scalar self, Tensor other)",
-        node=f"{node}1", other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
-    )  # fmt: skip
+        node=f"{node}1",
+        other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
+    )
     number_second = operation(
         f"{special}{name}.other_scalar(Tensor self, Scalar other)",
         node=f"{node}2",
-        self=lambda f, grad, self, other: _by_first(f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift),
-    )  # fmt: skip
+        self=lambda f, grad, self, other: _by_first(
+            f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift
+        ),
+    )
     return both, number_first, number_second
 
 
@@ -119,30 +149,51 @@ def _at_edge(f: Any, x: Any, y: Any, edge: float) -> Any:
 xlogy_tensors, xlogy_number_first, xlogy_number_second = _with_numbers("xlogy", 0)
 xlog1py_tensors, xlog1py_number_first, xlog1py_number_second = _with_numbers("xlog1py", 1)
 zeta_tensors = operation(
-    "special_zeta(Tensor self, Tensor other)", promotes=True, floating=True, self=not_implemented("zeta"),
+    "special_zeta(Tensor self, Tensor other)",
+    promotes=True,
+    floating=True,
+    self=not_implemented("zeta"),
     other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
-)  # fmt: skip
+)
 zeta_number_first = operation(
     "special_zeta.self_scalar(Scalar self, Tensor other)",
     node="SpecialZetaBackward1",
     other=lambda f, grad, self, other: f.mul_Scalar(grad, -self) * f.special_zeta_self_scalar(self + 1.0, other),
-)  # fmt: skip
+)
 zeta_number_second = operation(
     "special_zeta.other_scalar(Tensor self, Scalar other)",
-    node="SpecialZetaBackward2", self=not_implemented("zeta"),
-)  # fmt: skip
+    node="SpecialZetaBackward2",
+    self=not_implemented("zeta"),
+)
 
 NOT_DIFFERENTIABLE = (
-    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
-    "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
     "spherical_bessel_j0",
-)  # fmt: skip
+)
 POLYNOMIALS = (
-    "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
-    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
-    "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w",
-)  # fmt: skip
+)
 plain = {name: operation(f"special_{name}(Tensor self)", floating=True) for name in NOT_DIFFERENTIABLE}
 """The functions that PyTorch does not differentiate."""
 polynomials = {
@@ -170,7 +221,9 @@ def _gamma_density(f: Any, a: Any, x: Any) -> Any:
 
 def _away_from_zero(f: Any, x: Any) -> tuple[Any, Any]:
     """Where x is not tiny, and x with something harmless where it is."""
-    eps = f.full_like_number(x, 2.220446049250313e-16 if x.dtype in (dtypes.float64, dtypes.float64.numpy) else 1.1920928955078125e-07)
+    eps = f.full_like_number(
+        x, 2.220446049250313e-16 if x.dtype in (dtypes.float64, dtypes.float64.numpy) else 1.1920928955078125e-07
+    )
     fine = f.gt(f.abs(x), eps)
     return fine, f.where(fine, x, eps)
 

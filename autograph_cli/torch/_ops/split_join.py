@@ -27,15 +27,19 @@ def _owned(parts: Any) -> list[Any]:
 
 
 unsafe_split_op = operation(
-    "unsafe_split(Tensor self, int split_size, int dim)", lambda f, a, n, dim: _owned(f.split(a, n, dim)), list_result=True,
+    "unsafe_split(Tensor self, int split_size, int dim)",
+    lambda f, a, n, dim: _owned(f.split(a, n, dim)),
+    list_result=True,
     self=lambda f, grads, split_size, dim, self_sizes: joining.join(
-        f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim),
-)  # fmt: skip
+        f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim
+    ),
+)
 unsafe_split_with_sizes_op = operation(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim)",
-    lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)), list_result=True,
+    lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
+    list_result=True,
     self=lambda f, grads, split_sizes, dim, self_sizes: joining.join(f, grads, split_sizes, self_sizes, dim),
-)  # fmt: skip
+)
 
 
 @composite()
@@ -72,7 +76,9 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 
 @composite()
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> Any:
     """Views of `input`: so many of nearly the same length, or cut at indices."""
     given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
     if input.ndim == 0:
@@ -94,7 +100,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, indic
 def _split_indices(given: Tensor) -> Any:
     if given._raw.dtype != np.int64:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + str(given.dtype).partition(".")[2]
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+            + str(given.dtype).partition(".")[2]
         )
     if given.ndim > 1:
         raise RuntimeError(
@@ -114,7 +121,9 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
     def run(input: Tensor, indices_or_sections: Any, *, indices: Any = None, sections: Any = None) -> Any:
         given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
         if not isinstance(given, (int, tuple, list)):
-            raise TypeError(f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})")
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})"
+            )
         if input.ndim < ndim:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {ndim} dimension, but got a tensor with "
@@ -240,9 +249,10 @@ def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
 
 
 block_diag_op = operation(
-    "block_diag(Tensor[] tensors)", _blocks,
+    "block_diag(Tensor[] tensors)",
+    _blocks,
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
-)  # fmt: skip
+)
 
 
 @composite(method=False, name="_chunk_cat")
@@ -302,14 +312,17 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     _check_grid(given, indexing)
     if indexing is None:
         warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning, stacklevel=2
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            UserWarning,
+            stacklevel=2,
         )
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
     shape = [x._raw.size for x in given]
     found = [
-        views.expand(views.view(x, [-1 if i == d else 1 for i in range(len(given))]), shape) for d, x in enumerate(given)
+        views.expand(views.view(x, [-1 if i == d else 1 for i in range(len(given))]), shape)
+        for d, x in enumerate(given)
     ]
     if swap:
         found[0], found[1] = found[1], found[0]
@@ -396,7 +409,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 
 rot90_op = operation(
-    "rot90(Tensor self, int k, int[] dims)", lambda f, a, k, dims: f.xp.rot90(a, k, dims).copy(),
+    "rot90(Tensor self, int k, int[] dims)",
+    lambda f, a, k, dims: f.xp.rot90(a, k, dims).copy(),
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op
@@ -406,5 +420,3 @@ operations.quarters = rot90_op
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements on the diagonal of a matrix."""
     return rearrange.diag(views.view(operations.contiguous(input), -1), offset)
-
-

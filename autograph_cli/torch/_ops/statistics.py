@@ -44,22 +44,35 @@ var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
     self=lambda f, grads, self, self_sizes, dim, correction, keepdim: _with_mean(
-        f, None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
-        grads[1], self_sizes, dim, keepdim),
-)  # fmt: skip
+        f,
+        None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
+        grads[1],
+        self_sizes,
+        dim,
+        keepdim,
+    ),
+)
 std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
     self=lambda f, grads, self, self_sizes, result0, dim, correction, keepdim: _with_mean(
-        f, None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
-        grads[1], self_sizes, dim, keepdim),
-)  # fmt: skip
+        f,
+        None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
+        grads[1],
+        self_sizes,
+        dim,
+        keepdim,
+    ),
+)
 
 
 def _both_extremes(f: Any, grads: Any, x: Any, low: Any, high: Any, dim: Any, keepdim: bool) -> Any:
     folded = tuple(range(x.ndim)) if dim is None else (dim,)
-    parts = [share_among_equal(f, g, x, at, folded, keepdim and dim is not None)
-             for g, at in zip(grads, (low, high), strict=True) if g is not None]  # fmt: skip
+    parts = [
+        share_among_equal(f, g, x, at, folded, keepdim and dim is not None)
+        for g, at in zip(grads, (low, high), strict=True)
+        if g is not None
+    ]
     return parts[0] if len(parts) == 1 else f.add(*parts)
 
 
@@ -67,7 +80,7 @@ aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
-)  # fmt: skip
+)
 
 
 def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
@@ -75,15 +88,25 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 nansum_op = operation(
-    "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", _nansum,
-    self=lambda f, grad, self, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim)
-    * f.logical_not(f.isnan(self)),
-)  # fmt: skip
+    "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
+    _nansum,
+    self=lambda f, grad, self, self_sizes, dim, keepdim: (
+        spread(f, grad, self_sizes, dim, keepdim) * f.logical_not(f.isnan(self))
+    ),
+)
 trace_op = operation(
-    "trace(Tensor self)", lambda f, a: f.sum(a.diagonal()),
-    self=lambda f, grad, self_sizes: f.view(f.index_fill_int_Tensor(
-        f.zeros_of((math.prod(self_sizes),), grad), 0, f.steps(0, min(self_sizes) * (self_sizes[1] + 1), self_sizes[1] + 1), grad), self_sizes),
-)  # fmt: skip
+    "trace(Tensor self)",
+    lambda f, a: f.sum(a.diagonal()),
+    self=lambda f, grad, self_sizes: f.view(
+        f.index_fill_int_Tensor(
+            f.zeros_of((math.prod(self_sizes),), grad),
+            0,
+            f.steps(0, min(self_sizes) * (self_sizes[1] + 1), self_sizes[1] + 1),
+            grad,
+        ),
+        self_sizes,
+    ),
+)
 
 
 def _renorm(f: Any, a: Any, p: Any, dim: int, maxnorm: Any) -> Any:
@@ -105,14 +128,18 @@ def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) 
 
 
 renorm_op = operation(
-    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)", _renorm,
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
+    _renorm,
     self=lambda f, grad, self, p, dim, maxnorm: _renorm_gradient(f, grad, self, p, dim, maxnorm),
-)  # fmt: skip
+)
 dist_op = operation(
-    "dist(Tensor self, Tensor other, Scalar p=2)", lambda f, a, b, p: f.vector_norm(f.xp.asarray(a - b), p, None, False),
+    "dist(Tensor self, Tensor other, Scalar p=2)",
+    lambda f, a, b, p: f.vector_norm(f.xp.asarray(a - b), p, None, False),
     self=lambda f, grad, self, other, p, result: norm_gradient(f, grad, f.sub(self, other), p, result, None, False),
-    other=lambda f, grad, self, other, p, result: f.neg(norm_gradient(f, grad, f.sub(self, other), p, result, None, False)),
-)  # fmt: skip
+    other=lambda f, grad, self, other, p, result: f.neg(
+        norm_gradient(f, grad, f.sub(self, other), p, result, None, False)
+    ),
+)
 
 
 # ---------------------------------------------------------------- functions
@@ -128,13 +155,17 @@ def _spread_and_mean(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: 
 
 
 @composite(method=False)
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Any:
     """The variance and the mean, of all elements or over `dim`."""
     return _spread_and_mean(var_mean_op, input, dim, unbiased, keepdim, correction)
 
 
 @composite(method=False)
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+) -> Any:
     """The standard deviation and the mean, of all elements or over `dim`."""
     return _spread_and_mean(std_mean_op, input, dim, unbiased, keepdim, correction)
 
@@ -149,7 +180,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     if input._raw.dtype.kind == "c":
         raise NotImplementedError(f"\"aminmax\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     if dim is None and not input._raw.size:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     if d is not None and input.ndim and not input._raw.shape[d]:
         raise IndexError(f"aminmax(): Expected reduction dim {d} to have non-zero size.")
     return _aminmax_result(*aminmax_op(input, dim=d, keepdim=keepdim))
@@ -205,25 +238,37 @@ def _weights(name: str, weights: Tensor | None, count: int) -> None:
     if weights is None:
         return
     if weights.ndim > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
+        )
     if name == "fweights" and weights._raw.dtype.kind not in "iu":
-        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
-                           f"{dtypes.cpp_name(weights._raw.dtype)} dtype")  # fmt: skip
+        raise RuntimeError(
+            "cov(): expected fweights to have integral dtype but got fweights with "
+            f"{dtypes.cpp_name(weights._raw.dtype)} dtype"
+        )
     if name == "aweights" and weights._raw.dtype.kind not in "fV":
-        raise RuntimeError("cov(): expected aweights to have floating point dtype but got aweights with "
-                           f"{dtypes.cpp_name(weights._raw.dtype)} dtype")  # fmt: skip
+        raise RuntimeError(
+            "cov(): expected aweights to have floating point dtype but got aweights with "
+            f"{dtypes.cpp_name(weights._raw.dtype)} dtype"
+        )
     if weights._raw.size != count:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                           f"{weights._raw.size} != {count}")  # fmt: skip
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights._raw.size} != {count}"
+        )
     if count and readable(whole(weights._raw)) and whole(weights._raw).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @composite()
-def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariance of the rows, whose columns are observations; `fweights` repeat, `aweights` weigh them."""
     if input.ndim > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
     if input._raw.dtype == bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = views.view(input, (1, -1)) if input.ndim < 2 else input
@@ -251,7 +296,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of the rows: their covariance, scaled to lie between -1 and 1."""
     if input.ndim > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
     c: Any = cov(input)
     if c.ndim == 0:
         return c / c
@@ -269,7 +316,9 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @composite(out=True)
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """The differences of neighbours along `dim`, `n` times over."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")

@@ -17,17 +17,22 @@ from .fft import c2c, c2r, r2c
 from .padding import constant_pad
 
 overlap_add = operation(
-    "overlap_add(Tensor grad_in, int[] input_sizes, int step)", node="UnfoldBackwardBackward0",
+    "overlap_add(Tensor grad_in, int[] input_sizes, int step)",
+    node="UnfoldBackwardBackward0",
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
-)  # fmt: skip
+)
 frames_of = operation(
-    "frames_of(Tensor self, int size, int step)", view=True, node="UnfoldBackward0",
+    "frames_of(Tensor self, int size, int step)",
+    view=True,
+    node="UnfoldBackward0",
     self=lambda f, grad, self_sizes, step: f.overlap_add(grad, self_sizes, step),
-)  # fmt: skip
+)
 turned = operation(
-    "transpose_.fresh(Tensor self, int dim0, int dim1)", "transpose", node="TransposeBackward1",
+    "transpose_.fresh(Tensor self, int dim0, int dim1)",
+    "transpose",
+    node="TransposeBackward1",
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
-)  # fmt: skip
+)
 """What PyTorch records where it transposes its own result in place."""
 
 
@@ -55,9 +60,19 @@ def _check_window(name: str, window: Tensor | None, win_length: int) -> None:
 
 
 @composite()
-def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
-         window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
-         onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:  # fmt: skip
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """The Fourier transform of each frame of a signal: [..., frequency, frame]; RuntimeError for sizes that do not fit.
 
     >>> from autograph_cli import torch
@@ -75,8 +90,17 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
 
 
 @autocasts("stft")
-def _stft(input: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, normalized: bool,
-          onesided: bool | None, return_complex: bool | None, align_to_window: bool | None) -> Tensor:  # fmt: skip
+def _stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
+) -> Tensor:
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     _check_signal(input, n_fft, hop, length, window, return_complex)
@@ -108,7 +132,9 @@ def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:
     return padded
 
 
-def _check_signal(input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None, return_complex: bool | None) -> None:
+def _check_signal(
+    input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None, return_complex: bool | None
+) -> None:
     shape = "".join(f"{n}, " for n in input._raw.shape).rstrip(", ")
     name = f"stft(torch.{input.dtype.legacy}[{shape}], n_fft={n_fft}, hop_length={hop}, win_length={length}, ...)"
     if input.dtype.category < 2:
@@ -145,9 +171,18 @@ def _framed(signal: Tensor, n_fft: int, hop: int, reach: int) -> Tensor:
 
 
 @composite()
-def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
-          window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
-          length: int | None = None, return_complex: bool = False) -> Tensor:  # fmt: skip
+def istft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
     """The signal whose `stft` is given, by least squares: frames are added and divided by the squares of the windows."""
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length
@@ -188,8 +223,12 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
     signal = arithmetic.true_divide(signal, envelope)
     if end > total:
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
-                      "Please check your center and hop_length settings.", UserWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings.",
+            UserWarning,
+            stacklevel=2,
+        )
         signal = constant_pad(signal, (0, end - total), 0)
     return views.squeeze_dim(signal, 0) if alone else signal
 
@@ -212,9 +251,13 @@ def _check_spectrum(name: str, input: Tensor, n_fft: int, hop: int, size: int, o
         raise RuntimeError(f"{name}: expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}")
     bins = input._raw.shape[-2]
     if one and n_fft // 2 + 1 != bins:
-        raise RuntimeError(f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}")
+        raise RuntimeError(
+            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+        )
     if not one and n_fft != bins:
-        raise RuntimeError(f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}")
+        raise RuntimeError(
+            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}"
+        )
     if not 0 < hop <= size:
         raise RuntimeError(f"{name}: expected 0 < hop_length <= win_length")
     if not 0 < size <= n_fft:

@@ -116,12 +116,16 @@ TypedStorage.__module__ = "torch.storage"
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor and all its views as one row of elements."""
     if self.is_meta:
-        raise NotImplementedError("Tensor.storage of a tensor on the device meta, which has no memory, is not available")
+        raise NotImplementedError(
+            "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
+        )
     warnings.warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
         "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()", UserWarning, stacklevel=2,
-    )  # fmt: skip
+        "tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=2,
+    )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
 
@@ -152,11 +156,12 @@ methods["storage_offset"] = lambda self: offset_in(materialize(self))
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
     a, b = materialize(self), materialize(tensor)
-    return bool(owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b))
+    return bool(
+        owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b)
+    )
 
 
 # ---------------------------------------------------------------- other memory
-
 
 
 def _refused(*_: Any) -> Any:
@@ -165,9 +170,12 @@ def _refused(*_: Any) -> Any:
 
 _emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
 _moved = operation(
-    "set_.source(Tensor self, Tensor source)", lambda f, self, source: self, node="NotImplemented", self=lambda f, grad: _refused(),
+    "set_.source(Tensor self, Tensor source)",
+    lambda f, self, source: self,
+    node="NotImplemented",
+    self=lambda f, grad: _refused(),
     source=lambda f, grad: _refused(),
-)  # fmt: skip
+)
 
 
 @composite(function=False, name="set_")
@@ -180,10 +188,18 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         refuse_captured(self, "set_")
     check_inplace(self, source)
     dtype = self._raw.dtype
-    raw = np.empty(0, dtype) if source is None else source._root.reshape(-1).view(dtype) if isinstance(source, UntypedStorage) else materialize(source)
+    raw = (
+        np.empty(0, dtype)
+        if source is None
+        else source._root.reshape(-1).view(dtype)
+        if isinstance(source, UntypedStorage)
+        else materialize(source)
+    )
     if size is not None:
         shape = dims.sizes((size,))
-        raw = window(raw, shape, dense_strides(shape) if stride is None else tuple(stride), storage_offset - offset_in(raw))
+        raw = window(
+            raw, shape, dense_strides(shape) if stride is None else tuple(stride), storage_offset - offset_in(raw)
+        )
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
@@ -232,7 +248,9 @@ def _each(name: str, self: Tensor, function: Callable[..., Any], *others: Tensor
     raw = materialize(self)
     for label, other in zip(("other",) if name == "map" else "xy", others, strict=False):
         if other.dtype is not self.dtype:
-            raise TypeError(f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})")
+            raise TypeError(
+                f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})"
+            )
     columns = [raw, *(expand(o, raw.shape)._raw for o in others)]
     values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]
     raw[...] = np.array(values, raw.dtype).reshape(raw.shape)

@@ -24,74 +24,95 @@ expm1 = operation(
 )
 log = operation("log(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(self)))
 log2 = operation(
-    "log2(Tensor self)", floating=True,
+    "log2(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 0.6931471805599453)),
-)  # fmt: skip
+)
 log10 = operation(
-    "log10(Tensor self)", floating=True,
+    "log10(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 2.3025850929940456)),
-)  # fmt: skip
+)
 log1p = operation(
-    "log1p(Tensor self)", floating=True, node="Log1PBackward0", self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1)))
+    "log1p(Tensor self)",
+    floating=True,
+    node="Log1PBackward0",
+    self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1))),
 )
 sqrt = operation(
     "sqrt(Tensor self)", floating=True, self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2))
 )
 rsqrt = operation(
-    "rsqrt(Tensor self)", floating=True,
+    "rsqrt(Tensor self)",
+    floating=True,
     self=lambda f, grad, result: f.mul_Scalar(grad, -0.5) * f.conj(f.pow_Tensor_Scalar(result, 3)),
-)  # fmt: skip
+)
 reciprocal = operation(
     "reciprocal(Tensor self)", floating=True, self=lambda f, grad, result: f.neg(grad) * f.conj(result * result)
 )
 sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
 cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))))
 tan = operation(
-    "tan(Tensor self)", floating=True,
+    "tan(Tensor self)",
+    floating=True,
     self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
-)  # fmt: skip
+)
 asin = operation(
-    "asin(Tensor self)", floating=True,
+    "asin(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1))),
-)  # fmt: skip
+)
 acos = operation(
-    "acos(Tensor self)", floating=True,
+    "acos(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: grad * f.conj(f.neg(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
-)  # fmt: skip
+)
 atan = operation(
-    "atan(Tensor self)", floating=True,
+    "atan(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self * self, 1))),
-)  # fmt: skip
+)
 sinh = operation("sinh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cosh(self)))
 cosh = operation("cosh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.sinh(self)))
 asinh = operation(
-    "asinh(Tensor self)", floating=True,
+    "asinh(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
-)  # fmt: skip
+)
 acosh = operation(
-    "acosh(Tensor self)", floating=True,
+    "acosh(Tensor self)",
+    floating=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(self * self, 1))),
-)  # fmt: skip
+)
 atanh = operation(
-    "atanh(Tensor self)", floating=True,
-    self=lambda f, grad, self: f.div(f.mul_Scalar(grad, 1), f.conj(
-        f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))),
-)  # fmt: skip
+    "atanh(Tensor self)",
+    floating=True,
+    self=lambda f, grad, self: f.div(
+        f.mul_Scalar(grad, 1), f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))
+    ),
+)
 atan2 = operation(
-    "atan2(Tensor self, Tensor other)", promotes=True, strict=True, floating=True,
+    "atan2(Tensor self, Tensor other)",
+    promotes=True,
+    strict=True,
+    floating=True,
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
-)  # fmt: skip
+)
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
-sigmoid = operation("sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result))
+sigmoid = operation(
+    "sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
+)
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
-    output=lambda f, grad, grad_output, output: f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1),
+    output=lambda f, grad, grad_output, output: (
+        f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
+    ),
 )
 relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
 threshold_backward = operation(
@@ -104,9 +125,11 @@ ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
-    "round.decimals(Tensor self, *, int decimals)", lambda f, a, decimals: f.xp.round(a, decimals), node="RoundBackward1",
+    "round.decimals(Tensor self, *, int decimals)",
+    lambda f, a, decimals: f.xp.round(a, decimals),
+    node="RoundBackward1",
     self=lambda f, grad: f.zeros_like(grad),
-)  # fmt: skip
+)
 frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
 sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
@@ -121,32 +144,59 @@ masked_fill_scalar = operation(
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
-    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", node="MaskedFillBackward1",
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
+    node="MaskedFillBackward1",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
-        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)),
-)  # fmt: skip
+        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
+    ),
+)
 clamp_scalar = operation(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None)", node="ClampBackward1",
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
+    node="ClampBackward1",
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
-)  # fmt: skip
+)
 clamp_min_scalar = operation(
-    "clamp_min(Tensor self, Scalar min)", self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad))
+    "clamp_min(Tensor self, Scalar min)",
+    self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
-    "clamp_max(Tensor self, Scalar max)", self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad))
+    "clamp_max(Tensor self, Scalar max)",
+    self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
-    "lerp.Scalar(Tensor self, Tensor end, Scalar weight)", node="LerpBackward0",
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
+    node="LerpBackward0",
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
-)  # fmt: skip
+)
 _conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
 
 publish(
-    abs, exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, reciprocal, sin, cos, tan, sinh, cosh, tanh, sigmoid, relu,
-    floor, ceil, frac, inplace=True,
-)  # fmt: skip
+    abs,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log2,
+    log10,
+    log1p,
+    sqrt,
+    rsqrt,
+    reciprocal,
+    sin,
+    cos,
+    tan,
+    sinh,
+    cosh,
+    tanh,
+    sigmoid,
+    relu,
+    floor,
+    ceil,
+    frac,
+    inplace=True,
+)
 publish(sgn, inplace=True)
 publish(sign, inplace=True)
 publish(neg, inplace=True, aliases=("negative",))
@@ -159,7 +209,11 @@ for _inverse in (asinh, acosh, atanh):
     # In place these have nodes of their own, and all that is equal otherwise.
     _name = _inverse.op.name
     _changing = operation(
-        f"{_name}_(Tensor self)", _name, floating=True, node=f"{_name.capitalize()}Backward1", self=_inverse.op.derivatives[0].formula
+        f"{_name}_(Tensor self)",
+        _name,
+        floating=True,
+        node=f"{_name.capitalize()}Backward1",
+        self=_inverse.op.derivatives[0].formula,
     )
     publish(_inverse, aliases=(f"arc{_name[1:]}",))
     for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
@@ -195,7 +249,9 @@ def resolve_conj(input: Tensor) -> Tensor:
 @composite()
 def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy; its elements keep their order in memory unless a format is named."""
-    if memory_format in (None, preserve_format) or (memory_format is contiguous_format and input._raw.flags.c_contiguous):
+    if memory_format in (None, preserve_format) or (
+        memory_format is contiguous_format and input._raw.flags.c_contiguous
+    ):
         return clone(input)
     made: Tensor = operations.clone_format(input, memory_format)
     return made
@@ -361,5 +417,12 @@ def within(input: Tensor, low: Any, high: Any) -> Tensor:
     return make(kernels(input._raw).within(input._raw, low, high))
 
 
-for _helper in (zero_beside, conj_number, log_of_number, elementwise(zero_raised), full_like_number, elementwise(within)):
+for _helper in (
+    zero_beside,
+    conj_number,
+    log_of_number,
+    elementwise(zero_raised),
+    full_like_number,
+    elementwise(within),
+):
     setattr(operations, _helper.__name__, _helper)

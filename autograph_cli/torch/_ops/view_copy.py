@@ -20,13 +20,16 @@ from . import complexes, joining, rearrange, views
 # ---------------------------------------------------------------- windows that slide
 
 unfold_op = operation(
-    "unfold(Tensor self, int dimension, int size, int step)", lambda f, a, *window: f.windows(a, *window), view=True,
+    "unfold(Tensor self, int dimension, int size, int step)",
+    lambda f, a, *window: f.windows(a, *window),
+    view=True,
     self=lambda f, grad, self_sizes, dimension, size, step: f.unfold_backward(grad, self_sizes, dimension, size, step),
-)  # fmt: skip
+)
 unfold_backward = operation(
-    "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)", node="UnfoldBackwardBackward0",
+    "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)",
+    node="UnfoldBackwardBackward0",
     grad_in=lambda f, grad, dim, size, step: f.windows(grad, dim, size, step),
-)  # fmt: skip
+)
 operations.windows = unfold_op
 
 
@@ -50,6 +53,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def _copier(run: Any) -> Callable[..., Any]:
     """The operation that does what a view does, in memory of its own."""
     view: Operation = run.op
+
     def copy(f: Any, a: Any, *arguments: Any) -> Any:
         found = kernel_of(view, f)(f.xp.asarray(a), *arguments)
         return [x.copy("C") for x in found] if view.multiple else found.copy("C")[()]
@@ -57,9 +61,12 @@ def _copier(run: Any) -> Callable[..., Any]:
     overload = f".{view.schema.overload}" if view.schema.overload else ""
     parameters = ", ".join(f"{p.type} {p.name}" for p in view.schema.parameters)
     return operation(
-        f"{view.name}_copy{overload}({parameters})", copy, node=f"{view.node.__name__}_copy", list_result=view.list_result,
+        f"{view.name}_copy{overload}({parameters})",
+        copy,
+        node=f"{view.node.__name__}_copy",
+        list_result=view.list_result,
         **{name: d.formula for d in view.derivatives for name in d.inputs},
-    )  # fmt: skip
+    )
 
 
 Chosen = tuple[Any, ...]
@@ -101,24 +108,44 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "select": _select,
     "slice": _slice,
     "as_strided": lambda x, size, stride, storage_offset=None: (
-        views.as_strided_op, x, tuple(size), tuple(stride), storage_offset),
+        views.as_strided_op,
+        x,
+        tuple(size),
+        tuple(stride),
+        storage_offset,
+    ),
     "unbind": lambda x, dim=0: (joining.unbind_op, x, joining.unbind_dim(x, dim)),
     "split": lambda x, split_size, dim=0: (joining.split_op, x, split_size, dims.wrap(dim, x.ndim)),
     "split_with_sizes": _split_copies,
     "unfold": lambda x, dimension, size, step: (unfold_op, x, dims.wrap(dimension, x.ndim), size, step),
     "view_as_real": lambda x: (complexes.view_as_real_op, x),
     "view_as_complex": lambda x: (complexes.view_as_complex_op, x),
-}  # fmt: skip
+}
 """How each function `<name>_copy` chooses the view to copy, and its arguments."""
 _COPIERS = {
     run: _copier(run)
     for run in (
-        views.alias, views.view_op, views.expand_op, views.permute_op, views.t_op, views.transpose_op, views.unsqueeze_op,
-        views.squeeze_all, views.squeeze_dim, views.squeeze_dims, views.select_op, views.slice_op, views.as_strided_op,
-        joining.unbind_op, joining.split_op, joining.split_with_sizes, unfold_op, complexes.view_as_real_op,
+        views.alias,
+        views.view_op,
+        views.expand_op,
+        views.permute_op,
+        views.t_op,
+        views.transpose_op,
+        views.unsqueeze_op,
+        views.squeeze_all,
+        views.squeeze_dim,
+        views.squeeze_dims,
+        views.select_op,
+        views.slice_op,
+        views.as_strided_op,
+        joining.unbind_op,
+        joining.split_op,
+        joining.split_with_sizes,
+        unfold_op,
+        complexes.view_as_real_op,
         complexes.view_as_complex_op,
     )
-}  # fmt: skip
+}
 
 
 def _publish_copy(name: str, choose: Callable[..., Chosen]) -> None:
@@ -158,8 +185,10 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 narrow_copy_op = operation(
     "narrow_copy(Tensor self, int dim, int start, int length)",
     lambda f, a, dim, start, length: f.slice(a, dim, start, start + length, 1).copy(),
-    self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(grad, self_sizes, dim, start, start + length, 1),
-)  # fmt: skip
+    self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(
+        grad, self_sizes, dim, start, start + length, 1
+    ),
+)
 
 
 # ---------------------------------------------------------------- values put where a view would look
@@ -168,9 +197,10 @@ narrow_copy_op = operation(
 slice_scatter_op = operation(
     "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
     self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
-        grad, f.zeros_of(src_sizes, grad), dim, start, end, step),
+        grad, f.zeros_of(src_sizes, grad), dim, start, end, step
+    ),
     src=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
-)  # fmt: skip
+)
 select_scatter_op = operation(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
     self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
@@ -179,19 +209,23 @@ select_scatter_op = operation(
 diagonal_scatter_op = operation(
     "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
     self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
-        grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2),
+        grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2
+    ),
     src=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
-)  # fmt: skip
+)
 as_strided_scatter_op = operation(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
     self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
-        grad, f.zeros_of(src_sizes, grad), size, stride, offset),
+        grad, f.zeros_of(src_sizes, grad), size, stride, offset
+    ),
     src=lambda f, grad, size, stride, offset: f.as_strided(f.contiguous(grad), size, stride, offset),
-)  # fmt: skip
+)
 
 
 @composite(out=True)
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """`input` with `src` in the place of a slice."""
     return slice_scatter_op(input, src, *_slice(input, dim, start, end, step)[2:])
 
@@ -218,24 +252,33 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 
 def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any]) -> Any:
-    return operation(schema, lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments), node=node, self=formula)
+    return operation(
+        schema, lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments), node=node, self=formula
+    )
 
 
 _t = _turned("t_(Tensor self)", "t", "TBackward1", lambda f, grad: f.t(grad))
 _transpose = _turned(
-    "transpose_(Tensor self, int dim0, int dim1)", "transpose", "TransposeBackward1",
+    "transpose_(Tensor self, int dim0, int dim1)",
+    "transpose",
+    "TransposeBackward1",
     lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
-)  # fmt: skip
+)
 _unsqueeze = _turned(
     "unsqueeze_(Tensor self, int dim)", "unsqueeze", "UnsqueezeBackward1", lambda f, grad, dim: f.squeeze_dim(grad, dim)
 )
 _squeeze_all = _turned(
-    "squeeze_(Tensor self)", "squeeze", "SqueezeBackward3", lambda f, grad, self_sizes: views.unsqueeze_to(f, grad, None, self_sizes)
+    "squeeze_(Tensor self)",
+    "squeeze",
+    "SqueezeBackward3",
+    lambda f, grad, self_sizes: views.unsqueeze_to(f, grad, None, self_sizes),
 )
 _squeeze_dims = _turned(
-    "squeeze_.dims(Tensor self, int[] dim)", "squeeze_dims", "SqueezeBackward5",
+    "squeeze_.dims(Tensor self, int[] dim)",
+    "squeeze_dims",
+    "SqueezeBackward5",
     lambda f, grad, dim, self_sizes: views.unsqueeze_to(f, grad, dim, self_sizes),
-)  # fmt: skip
+)
 
 
 def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
@@ -302,10 +345,15 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
 @composite(name="as_strided_")
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """`as_strided` in place."""
-    return turn(input, lambda: (_restrided, tuple(size), tuple(stride), views.window_offset(input, size, stride, storage_offset)))
+    return turn(
+        input,
+        lambda: (_restrided, tuple(size), tuple(stride), views.window_offset(input, size, stride, storage_offset)),
+    )
 
 
 _restrided = operation(
-    "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)", "as_strided", node="AsStridedBackward1",
+    "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)",
+    "as_strided",
+    node="AsStridedBackward1",
     self=views.as_strided_op.op.derivatives[0].formula,
-)  # fmt: skip
+)

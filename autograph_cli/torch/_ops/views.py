@@ -21,13 +21,18 @@ view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
 )
 unsafe_view = operation(
-    "_unsafe_view(Tensor self, int[] size)", "reshape", node="UnsafeViewBackward0",
+    "_unsafe_view(Tensor self, int[] size)",
+    "reshape",
+    node="UnsafeViewBackward0",
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
-)  # fmt: skip
+)
 reshape_alias = operation(
-    "_reshape_alias(Tensor self, int[] size, int[] stride)", lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
-    node="ReshapeAliasBackward0", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
-)  # fmt: skip
+    "_reshape_alias(Tensor self, int[] size, int[] stride)",
+    lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
+    node="ReshapeAliasBackward0",
+    view=True,
+    self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
+)
 expand_op = operation(
     "expand(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes)
 )
@@ -35,9 +40,10 @@ permute_op = operation(
     "permute(Tensor self, int[] dims)", view=True, self=lambda f, grad, dims: f.permute(grad, inverse_order(dims))
 )
 transpose_op = operation(
-    "transpose(Tensor self, int dim0, int dim1)", view=True,
+    "transpose(Tensor self, int dim0, int dim1)",
+    view=True,
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
-)  # fmt: skip
+)
 t_op = operation("t(Tensor self)", view=True, node="TBackward0", self=lambda f, grad: f.t(grad))
 unsqueeze_op = operation(
     "unsqueeze(Tensor self, int dim)", view=True, self=lambda f, grad, dim: f.squeeze_dim(grad, dim)
@@ -46,54 +52,74 @@ squeeze_all = operation(
     "squeeze(Tensor self)", view=True, self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes)
 )
 squeeze_dim = operation(
-    "squeeze.dim(Tensor self, int dim)", view=True, node="SqueezeBackward1",
+    "squeeze.dim(Tensor self, int dim)",
+    view=True,
+    node="SqueezeBackward1",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
-)  # fmt: skip
+)
 squeeze_dims = operation(
-    "squeeze.dims(Tensor self, int[] dim)", view=True, node="SqueezeBackward2",
+    "squeeze.dims(Tensor self, int[] dim)",
+    view=True,
+    node="SqueezeBackward2",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
-)  # fmt: skip
+)
 unsqueeze_in_place = operation(
-    "unsqueeze_in_place(Tensor self, int dim)", "unsqueeze", node="UnsqueezeBackward1",
+    "unsqueeze_in_place(Tensor self, int dim)",
+    "unsqueeze",
+    node="UnsqueezeBackward1",
     self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_in_place = operation(
-    "squeeze_.dim(Tensor self, int dim)", "squeeze_dim", node="SqueezeBackward4",
+    "squeeze_.dim(Tensor self, int dim)",
+    "squeeze_dim",
+    node="SqueezeBackward4",
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
-)  # fmt: skip
+)
 select_op = operation(
-    "select(Tensor self, int dim, int index)", view=True,
+    "select(Tensor self, int dim, int index)",
+    view=True,
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
-)  # fmt: skip
+)
 select_backward = operation(
-    "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)", node="SelectBackwardBackward0",
+    "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)",
+    node="SelectBackwardBackward0",
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
-)  # fmt: skip
+)
 slice_op = operation(
-    "slice(Tensor self, int dim, int start, int end, int step)", view=True,
+    "slice(Tensor self, int dim, int start, int end, int step)",
+    view=True,
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
-)  # fmt: skip
+)
 slice_backward = operation(
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
     node="SliceBackwardBackward0",
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
-)  # fmt: skip
+)
 as_strided_op = operation(
-    "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)", view=True,
+    "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
+    view=True,
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
-        grad, size, stride, offset, self_sizes, self_strides),
-)  # fmt: skip
+        grad, size, stride, offset, self_sizes, self_strides
+    ),
+)
 alias = operation("alias(Tensor self)", view=True, self=lambda f, grad: grad)
-operation("_fw_primal(Tensor self, int level)", lambda f, self, level: f.alias(self), node="Identity", view=True, self=lambda f, grad: grad)
+operation(
+    "_fw_primal(Tensor self, int level)",
+    lambda f, self, level: f.alias(self),
+    node="Identity",
+    view=True,
+    self=lambda f, grad: grad,
+)
 diagonal_op = operation(
-    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", view=True,
+    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+    view=True,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
-)  # fmt: skip
+)
 diagonal_backward = operation(
     "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
     node="DiagonalBackwardBackward0",
     grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
-)  # fmt: skip
+)
 
 
 def inverse_order(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -115,7 +141,12 @@ def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[in
 
 @composite(function=False)
 def view(input: Tensor, *size: Any) -> Tensor:
-    if len(size) == 1 and not isinstance(size[0], (int, tuple, list)) and hasattr(size[0], "itemsize") and not hasattr(size[0], "_raw"):
+    if (
+        len(size) == 1
+        and not isinstance(size[0], (int, tuple, list))
+        and hasattr(size[0], "itemsize")
+        and not hasattr(size[0], "_raw")
+    ):
         return _view_dtype(input, size[0])
     return view_op(input, dims.infer(dims.sizes(size), input._raw.size))
 
@@ -244,7 +275,9 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     if len(wanted) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace("(sparse_coo)", "")
+            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
+                "(sparse_coo)", ""
+            )
         )
     return permute_op(input, wanted)
 
@@ -309,7 +342,9 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     d, i = dims.wrap(dim, input.ndim), index.__index__()
     n = input._raw.shape[d]
     if not -n <= i < n:
-        raise IndexError(f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}")
+        raise IndexError(
+            f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
+        )
     return select_op(input, d, i % n if n else 0)
 
 

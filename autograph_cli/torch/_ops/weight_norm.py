@@ -12,14 +12,22 @@ from .distances import norm_dim
 from .reductions import norm_gradient
 
 norm_of_all = operation(
-    "norm.Scalar(Tensor self, Scalar p=2)", lambda f, a, p: f.vector_norm(a, p, None, False), node="NormBackward0",
+    "norm.Scalar(Tensor self, Scalar p=2)",
+    lambda f, a, p: f.vector_norm(a, p, None, False),
+    node="NormBackward0",
     self=lambda f, grad, self, p, result: norm_gradient(f, grad, self, p, result, None, False),
-)  # fmt: skip
+)
 weight_norm_op = operation(
     "_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor result0, Tensor result1)",
-    lambda f, v, g, dim: _scaled(f, v, g, dim), node="WeightNormInterfaceBackward0", nondifferentiable=("result1",),
-    joint={("v", "g"): lambda f, grads, v, g, result1, dim: weight_norm_backward(f, f.contiguous(grads[0]), v, g, result1, dim)},
-)  # fmt: skip
+    lambda f, v, g, dim: _scaled(f, v, g, dim),
+    node="WeightNormInterfaceBackward0",
+    nondifferentiable=("result1",),
+    joint={
+        ("v", "g"): lambda f, grads, v, g, result1, dim: weight_norm_backward(
+            f, f.contiguous(grads[0]), v, g, result1, dim
+        )
+    },
+)
 
 
 def _folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:

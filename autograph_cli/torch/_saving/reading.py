@@ -278,8 +278,10 @@ class RestrictedMachine:
         elif (allowed or type(target) is OrderedDict) and isinstance(state, dict):
             target.__dict__.update(state)
         else:
-            raise ValueError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
-                             f"but got {_shown(type(target))}")  # fmt: skip
+            raise ValueError(
+                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                f"but got {_shown(type(target))}"
+            )
 
     def refer(self, _: Any) -> None:
         self.push(self._find(self._pop()))

@@ -17,10 +17,19 @@ from .._ops.conversion import strides
 from .._ops.legacy import instance
 
 _LEGACY = {
-    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8",
-    "BoolStorage": "bool", "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
-}  # fmt: skip
+    "FloatStorage": "float32",
+    "DoubleStorage": "float64",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
 STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _LEGACY.items()}, "UntypedStorage": None}
 """The classes of storages by name; an untyped one holds bytes."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
@@ -36,8 +45,16 @@ class Storage:
         self.dtype = of
 
 
-def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, hooks: Any = None,
-                   of: Any = None, metadata: Any = None) -> Tensor:  # fmt: skip
+def rebuild_tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    hooks: Any = None,
+    of: Any = None,
+    metadata: Any = None,
+) -> Tensor:
     """A tensor over a storage; ValueError where it would reach beyond its memory."""
     if not isinstance(storage, Storage):
         raise ValueError("a tensor is to be made of something that is no storage")
@@ -60,7 +77,11 @@ def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any, requires_g
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
     numbers = (*size, *stride)
-    if not isinstance(of, dtype) or len(size) != len(stride) or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers):
+    if (
+        not isinstance(of, dtype)
+        or len(size) != len(stride)
+        or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
+    ):
         raise ValueError("a tensor's size, stride or dtype is not valid")
     made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
@@ -129,5 +150,3 @@ def flat_bytes(root: Any) -> Any:
 def plain_size(tensor: Tensor) -> tuple[int, ...]:
     """The lengths as a plain tuple."""
     return tuple(tensor._raw.shape)
-
-

@@ -78,7 +78,9 @@ class Pickler(pickle._Pickler):
         from ..nn.parameter import Parameter, is_lazy
 
         if is_lazy(tensor):
-            raise RuntimeError("uninitialized parameters cannot be saved: call the module once to give them their shape")
+            raise RuntimeError(
+                "uninitialized parameters cannot be saved: call the module once to give them their shape"
+            )
         if type(tensor) not in (Tensor, Parameter):
             name = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
             raise RuntimeError(f"tensors of class {name} cannot be saved; save `tensor.as_subclass(torch.Tensor)`")

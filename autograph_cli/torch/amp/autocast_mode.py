@@ -28,7 +28,9 @@ class autocast:
     torch.bfloat16
     """
 
-    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
@@ -40,7 +42,9 @@ class autocast:
 
     def _can_be_enabled(self) -> bool:
         if self.device == "cuda":
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=_outside(self))
+            warnings.warn(
+                "CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=_outside(self)
+            )
             return False
         if self.fast_dtype in (bfloat16, float16):
             return True
@@ -103,14 +107,19 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether operations on a device choose their dtype at present."""
-    return _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type") in settings.enabled
+    return (
+        _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+        in settings.enabled
+    )
 
 
 def set_autocast_enabled(*args: Any) -> None:
     """`(device, enabled)`, or `(enabled)` for a GPU: let operations choose their dtype, or not, from here on."""
     device_type, enabled = args if len(args) == 2 else ("cuda", *args)
     if not isinstance(enabled, bool):
-        raise TypeError(f"set_autocast_enabled(): argument 'enabled' (position {len(args)}) must be bool, not {type(enabled).__name__}")
+        raise TypeError(
+            f"set_autocast_enabled(): argument 'enabled' (position {len(args)}) must be bool, not {type(enabled).__name__}"
+        )
     name = _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
     switch(settings.enabled | {name} if enabled else settings.enabled - {name}, settings.lower)
 
@@ -179,12 +188,14 @@ def _former(name: str, instead: str, device_type: str, run: Callable[..., Any]) 
 FORMER = {
     f"{verb}_autocast_{short}_{what}": _former(f"{verb}_autocast_{short}_{what}", run.__name__, device_type, run)
     for verb, what, run in (
-        ("is", "enabled", is_autocast_enabled), ("set", "enabled", set_autocast_enabled),
-        ("get", "dtype", get_autocast_dtype), ("set", "dtype", set_autocast_dtype),
+        ("is", "enabled", is_autocast_enabled),
+        ("set", "enabled", set_autocast_enabled),
+        ("get", "dtype", get_autocast_dtype),
+        ("set", "dtype", set_autocast_dtype),
     )
     for short, device_type in (("cpu", "cpu"), ("gpu", "cuda"), ("ipu", "ipu"), ("xla", "xla"))
     if (short, what) != ("gpu", "enabled")
-}  # fmt: skip
+}
 """Functions of `torch` that are deprecated, by name."""
 
 

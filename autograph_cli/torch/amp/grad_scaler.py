@@ -40,13 +40,22 @@ class GradScaler:
     tensor(4.)
     """
 
-    def __init__(self, device: str = "cuda", init_scale: float = 65536.0, growth_factor: float = 2.0,
-                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda":
             level = 2 if type(self) is GradScaler else 3
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=level)
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=level
+            )
             self._enabled = False
         if not self._enabled:
             return
@@ -57,7 +66,11 @@ class GradScaler:
         self._init_scale, self._init_growth_tracker = init_scale, 0
         self._scale: Any = None
         self._growth_tracker: Any = None
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_factor, self._backoff_factor, self._growth_interval = (
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_fresh)
 
     # -- before backward
@@ -220,9 +233,12 @@ class GradScaler:
         if not self._enabled:
             return {}
         return {
-            "scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker(),
-        }  # fmt: skip
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._get_growth_tracker(),
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where another one was; RuntimeError for an empty dict."""

@@ -74,7 +74,9 @@ def _by_rule(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], ma
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
             f"{tree_flatten(out_dims)[1]} but output has structure {spec}. {_NOTES}"
         )
-    return tree_unflatten([x if d is None else batched(level, x, d % x.ndim) for x, d in zip(leaves, dims, strict=True)], spec)
+    return tree_unflatten(
+        [x if d is None else batched(level, x, d % x.ndim) for x, d in zip(leaves, dims, strict=True)], spec
+    )
 
 
 # ---------------------------------------------------------------- a rule of forward and backward
@@ -98,7 +100,9 @@ def _by_generated(level: BatchLevel, cls: type[Function], values: tuple[Any, ...
     made = _generated(cls, level.size, level.randomness, marks)
     result = made.apply(*values)
     several = isinstance(result, tuple)
-    outputs = [batched(level, x, 0) if m else x for x, m in zip(result if several else (result,), made.out_marks, strict=True)]
+    outputs = [
+        batched(level, x, 0) if m else x for x, m in zip(result if several else (result,), made.out_marks, strict=True)
+    ]
     return tuple(outputs) if several else outputs[0]
 
 
@@ -125,8 +129,12 @@ def _generated(cls: type[Function], size: int, randomness: str, marks: tuple[boo
             inner.needs_input_grad = ctx.needs_input_grad
             cls.setup_context(inner, _wrapped(level, inputs, marks), outputs if several else outputs[0])
             if inner.dirty_tensors:
-                raise RuntimeError(f"{cls.__name__}: mark_dirty is not available under vmap with generate_vmap_rule=True")
-            ctx.mark_non_differentiable(*(x for x, o in zip(plain, outputs, strict=True) if _among(o, inner.non_differentiable)))
+                raise RuntimeError(
+                    f"{cls.__name__}: mark_dirty is not available under vmap with generate_vmap_rule=True"
+                )
+            ctx.mark_non_differentiable(
+                *(x for x, o in zip(plain, outputs, strict=True) if _among(o, inner.non_differentiable))
+            )
             ctx.set_materialize_grads(inner.materialize_grads)
             saved, ctx.saved_marks = _same(level, inner.to_save or (), outputs, plain)
             ctx.save_for_backward(*saved)
@@ -184,7 +192,8 @@ def _same(level: BatchLevel, tensors: Any, wrappers: Any, plain: Any) -> tuple[t
     """The values of saved tensors; an output's is the very tensor that `forward` returned."""
     values, marks = _opened(level, tensors)
     found = [
-        next((p for w, p in zip(wrappers, plain, strict=True) if w is t), v) for t, v in zip(tensors, values, strict=True)
+        next((p for w, p in zip(wrappers, plain, strict=True) if w is t), v)
+        for t, v in zip(tensors, values, strict=True)
     ]
     return tuple(found), marks
 

@@ -40,7 +40,9 @@ def run(check: _Check, batched: bool) -> None:
         if batched and tangents:
             together = vmap(lambda t, j=j: push(check, j, t))(make(np.stack([t._raw for t in tangents])))
             for i, pushed in enumerate(together):
-                if not np.allclose(pushed._raw.reshape(len(tangents), -1), [row[i] for row in analytical], check.rtol, check.atol):
+                if not np.allclose(
+                    pushed._raw.reshape(len(tangents), -1), [row[i] for row in analytical], check.rtol, check.atol
+                ):
                     raise GradcheckError(f"For output {i} and input {j}: {BATCHED}")
 
 

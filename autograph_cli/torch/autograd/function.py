@@ -55,9 +55,20 @@ class FunctionCtx:
 class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Each Function has a subclass of its own, named `<Function>Backward`."""
 
-    __slots__ = ("_constant", "_differentiable", "_in_jvp", "_item_edges", "_item_results", "_tensor_places",
-                 "dirty_tensors", "materialize_grads", "needs_input_grad", "non_differentiable", "saved_for_forward",
-                 "to_save")  # fmt: skip
+    __slots__ = (
+        "_constant",
+        "_differentiable",
+        "_in_jvp",
+        "_item_edges",
+        "_item_results",
+        "_tensor_places",
+        "dirty_tensors",
+        "materialize_grads",
+        "needs_input_grad",
+        "non_differentiable",
+        "saved_for_forward",
+        "to_save",
+    )
 
     _multiple = True
     _takes_none = True
@@ -369,7 +380,16 @@ def _positional(
 
 
 _ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
-_ENGINE_NAMES = ("_operation", "_multiple", "_takes_none", "_frees", "_item_names", "_run_raw", "_run_recorded", "_name")
+_ENGINE_NAMES = (
+    "_operation",
+    "_multiple",
+    "_takes_none",
+    "_frees",
+    "_item_names",
+    "_run_raw",
+    "_run_recorded",
+    "_name",
+)
 
 
 def _check_ctx(node: BackwardCFunction) -> None:

@@ -113,8 +113,14 @@ def _first_derivative(func: Function, inputs: Any, v: Any, name: str, create_gra
 # ---------------------------------------------------------------- whole matrices
 
 
-def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian of `func`: output shape, then input shape; nested tuples where either is a tuple.
 
     >>> from autograph_cli import torch
@@ -127,7 +133,11 @@ def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bo
         return _forward_jacobian(func, inputs)
     with enable_grad():
         call = _Call(func, inputs, "jacobian", create_graph, strict)
-        rows = _vectorized(call, create_graph) if vectorize else tuple(_rows(call, i, create_graph, strict) for i in range(len(call.outputs)))
+        rows = (
+            _vectorized(call, create_graph)
+            if vectorize
+            else tuple(_rows(call, i, create_graph, strict) for i in range(len(call.outputs)))
+        )
     if not create_graph:
         rows = tuple(tuple(block.detach() for block in row) for row in rows)
     blocks = rows if call.tuple_in else tuple(row[0] for row in rows)
@@ -165,7 +175,10 @@ def _forward_jacobian(func: Function, inputs: Any) -> Any:
     columns = [stacked.detach().movedim(0, -1) for stacked in vmap(push)(*standard_basis(list(given)))]
     sizes = [x._raw.size for x in given]
     rows = [
-        [part.reshape((*column._raw.shape[:-1], *x._raw.shape)) for part, x in zip(column.split(sizes, -1), given, strict=True)]
+        [
+            part.reshape((*column._raw.shape[:-1], *x._raw.shape))
+            for part, x in zip(column.split(sizes, -1), given, strict=True)
+        ]
         for column in columns
     ]
     blocks: Any = rows if tuple_in else [row[0] for row in rows]
@@ -198,8 +211,14 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
     )
 
 
-def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The Hessian of a scalar `func`: input shape twice; nested tuples where the input is a tuple.
 
     >>> from autograph_cli import torch

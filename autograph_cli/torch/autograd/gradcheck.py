@@ -24,11 +24,24 @@ class GradcheckError(RuntimeError):
     """Raised by `gradcheck` and `gradgradcheck`."""
 
 
-def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-              check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-              check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
-              check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None) -> bool:  # fmt: skip
+def gradcheck(
+    func: Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Compare the gradients of `func` with finite differences; GradcheckError, or False, where they differ.
 
     >>> from autograph_cli import torch
@@ -54,11 +67,25 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     return True
 
 
-def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
-                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
-                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-                  fast_mode: bool = False, masked: bool = False) -> bool:  # fmt: skip
+def gradgradcheck(
+    func: Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """Compare the second derivatives of `func` with finite differences of the first ones, as `gradcheck` does.
 
     >>> from autograph_cli import torch
@@ -82,12 +109,20 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        gradients, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        gradients,
+        (*given, *seeds),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
         nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
-    )  # fmt: skip
+    )
 
 
 def _refuse(**asked: bool) -> None:
@@ -125,8 +160,17 @@ def _random_gradient(output: Tensor) -> Tensor:
 class _Check:
     """One `gradcheck`. Jacobians are arrays of (elements of the input, elements of the output)."""
 
-    def __init__(self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float,
-                 same_dtypes: bool, fast: bool) -> None:  # fmt: skip
+    def __init__(
+        self,
+        func: Function,
+        inputs: tuple[Any, ...],
+        eps: float,
+        atol: float,
+        rtol: float,
+        nondet_tol: float,
+        same_dtypes: bool,
+        fast: bool,
+    ) -> None:
         self.func = func
         self.inputs = inputs
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
@@ -282,7 +326,9 @@ class _Check:
             stacked = make(np.stack([seed._raw for seed in seeds]))
             together = grad(output, self.wanted, stacked, retain_graph=True, allow_unused=True, is_grads_batched=True)
             for j, g in enumerate(together):
-                if g is not None and not np.allclose(g._raw, np.stack([row[j]._raw for row in single]), self.rtol, self.atol):
+                if g is not None and not np.allclose(
+                    g._raw, np.stack([row[j]._raw for row in single]), self.rtol, self.atol
+                ):
                     raise GradcheckError(f"For output {i} and input {j}: {forward_check.BATCHED}")
 
     def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:

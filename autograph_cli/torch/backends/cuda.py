@@ -11,9 +11,12 @@ from typing import Any
 from .._ops.attention import KERNELS
 
 matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
-    allow_fp16_accumulation=False, fp32_precision="none",
-)  # fmt: skip
+    allow_tf32=False,
+    allow_fp16_reduced_precision_reduction=True,
+    allow_bf16_reduced_precision_reduction=True,
+    allow_fp16_accumulation=False,
+    fp32_precision="none",
+)
 
 
 def is_built() -> bool:
@@ -62,14 +65,16 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 
 @contextlib.contextmanager
-def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
-               enable_cudnn: bool = True) -> Iterator[Any]:  # fmt: skip
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> Iterator[Any]:
     """Within the block, other kernels are asked for."""
     warnings.warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
-        FutureWarning, stacklevel=3,
-    )  # fmt: skip
+        FutureWarning,
+        stacklevel=3,
+    )
     before = dict(KERNELS)
     KERNELS.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

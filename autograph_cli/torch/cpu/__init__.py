@@ -8,7 +8,16 @@ from typing import Any
 
 from . import amp
 
-__all__ = ["amp", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream", "synchronize"]
+__all__ = [
+    "amp",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "is_available",
+    "set_device",
+    "stream",
+    "synchronize",
+]
 
 
 class Stream:

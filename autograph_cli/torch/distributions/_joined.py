@@ -45,7 +45,9 @@ class _Joined(Transform):
 class CatTransform(_Joined):
     """Transforms of parts of given lengths."""
 
-    def __init__(self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+    def __init__(
+        self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
@@ -61,7 +63,11 @@ class CatTransform(_Joined):
     codomain = constraints.dependent_property(lambda self: self._joined([t.codomain for t in self.transforms]))
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        )
 
     def _parts(self, value: Any, name: str) -> Any:
         self._check_dim(value, name)
@@ -87,8 +93,12 @@ class CatTransform(_Joined):
 class StackTransform(_Joined):
     """Transforms of single slices."""
 
-    domain = constraints.dependent_property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
-    codomain = constraints.dependent_property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
+    domain = constraints.dependent_property(
+        lambda self: constraints.stack([t.domain for t in self.transforms], self.dim)
+    )
+    codomain = constraints.dependent_property(
+        lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim)
+    )
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)

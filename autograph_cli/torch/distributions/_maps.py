@@ -284,10 +284,16 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
 
     domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
-    codomain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
+    codomain = constraints.dependent_property(
+        lambda self: constraints.independent(constraints.real, len(self.out_shape))
+    )
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        )
 
     def _call(self, x: Any) -> Any:
         return x.reshape(self._swapped(x.shape, self.in_shape, self.out_shape, check=False))

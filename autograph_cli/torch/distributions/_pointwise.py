@@ -44,9 +44,13 @@ class _Pointwise(Transform):
 
 def _pointwise(name: str, doc: str, codomain: Any, forward: Map, back: Map, log_slope: Map) -> Any:
     members = {
-        "__doc__": doc, "__module__": __name__, "codomain": codomain, "_call": lambda self, x: forward(x),
-        "_inverse": lambda self, y: back(y), "log_abs_det_jacobian": lambda self, x, y: log_slope(x, y),
-    }  # fmt: skip
+        "__doc__": doc,
+        "__module__": __name__,
+        "codomain": codomain,
+        "_call": lambda self, x: forward(x),
+        "_inverse": lambda self, y: back(y),
+        "log_abs_det_jacobian": lambda self, x, y: log_slope(x, y),
+    }
     return type(name, (_Pointwise,), members)
 
 
@@ -54,17 +58,29 @@ ExpTransform = _pointwise(
     "ExpTransform", "y = e**x.", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x, y: x
 )
 SigmoidTransform = _pointwise(
-    "SigmoidTransform", "y = 1 / (1 + e**-x).", constraints.unit_interval, clipped_sigmoid, _logit,
+    "SigmoidTransform",
+    "y = 1 / (1 + e**-x).",
+    constraints.unit_interval,
+    clipped_sigmoid,
+    _logit,
     lambda x, y: -_softplus(-x) - _softplus(x),
-)  # fmt: skip
+)
 SoftplusTransform = _pointwise(
-    "SoftplusTransform", "y = log(1 + e**x).", constraints.positive, _softplus,
-    lambda y: (-y).expm1().neg().log() + y, lambda x, y: -_softplus(-x),
-)  # fmt: skip
+    "SoftplusTransform",
+    "y = log(1 + e**x).",
+    constraints.positive,
+    _softplus,
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x, y: -_softplus(-x),
+)
 TanhTransform = _pointwise(
-    "TanhTransform", "y = tanh(x).", constraints.interval(-1.0, 1.0), lambda x: x.tanh(), torch.atanh,
+    "TanhTransform",
+    "y = tanh(x).",
+    constraints.interval(-1.0, 1.0),
+    lambda x: x.tanh(),
+    torch.atanh,
     lambda x, y: 2.0 * (math.log(2.0) - x - _softplus(-2.0 * x)),
-)  # fmt: skip
+)
 
 
 class PowerTransform(Transform):
@@ -139,7 +155,11 @@ class AffineTransform(Transform):
     codomain = constraints.dependent_property(_real, is_discrete=False)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else AffineTransform(self.loc, self.scale, self._event_dim, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else AffineTransform(self.loc, self.scale, self._event_dim, cache_size=cache_size)
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and all(
@@ -190,7 +210,11 @@ class CumulativeDistributionTransform(Transform):
     domain = property(lambda self: self.distribution.support)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        )
 
     def _call(self, x: Any) -> Any:
         return self.distribution.cdf(x)

@@ -26,11 +26,15 @@ class Binomial(ByOdds, Distribution):
     """
 
     arg_constraints = {
-        "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,
-    }  # fmt: skip
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     has_enumerate_support = True
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         (total_count,) = self._take(probs, logits, total_count)
         self.total_count = total_count.type_as(self._param)
         super().__init__(self._param.shape, (), validate_args)

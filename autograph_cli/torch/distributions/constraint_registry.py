@@ -58,15 +58,21 @@ def _between(c: Any) -> Any:
     low, high = c.lower_bound, c.upper_bound
     if isinstance(low, Number) and low == 0 and isinstance(high, Number) and high == 1:
         return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(loc=low, scale=high - low)])
+    return transforms.ComposeTransform(
+        [transforms.SigmoidTransform(), transforms.AffineTransform(loc=low, scale=high - low)]
+    )
 
 
 _ABOVE, _BELOW = _shifted("lower_bound", 1), _shifted("upper_bound", -1)
 _BOTH: list[tuple[Any, Factory]] = [
-    (constraints.real, lambda c: transforms.identity_transform), (constraints.greater_than, _ABOVE),
-    (constraints.greater_than_eq, _ABOVE), (constraints.less_than, _BELOW), (constraints.interval, _between),
-    (constraints.half_open_interval, _between), (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
-]  # fmt: skip
+    (constraints.real, lambda c: transforms.identity_transform),
+    (constraints.greater_than, _ABOVE),
+    (constraints.greater_than_eq, _ABOVE),
+    (constraints.less_than, _BELOW),
+    (constraints.interval, _between),
+    (constraints.half_open_interval, _between),
+    (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
+]
 _ONTO: list[tuple[Any, Factory]] = [
     (constraints.simplex, lambda c: transforms.SoftmaxTransform()),
     (constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform()),

@@ -9,12 +9,39 @@ from ... import torch
 from .._core.stand_in import whole
 
 __all__ = [
-    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
-    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent",
-    "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
-    "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square", "stack",
-    "symmetric", "unit_interval",
-]  # fmt: skip
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
 
 
 def holds(valid: Any) -> bool:
@@ -55,7 +82,9 @@ class _Dependent(Constraint):
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         given = {"is_discrete": is_discrete, "event_dim": event_dim}
-        return _Dependent(**{name: self._facts[name] if fact is NotImplemented else fact for name, fact in given.items()})
+        return _Dependent(
+            **{name: self._facts[name] if fact is NotImplemented else fact for name, fact in given.items()}
+        )
 
     def check(self, value: Any) -> Any:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -85,8 +114,9 @@ dependent_property = _DependentProperty
 Check = Callable[..., Any]
 
 
-def _bounded(name: str, check: Check, *bounds: str, is_discrete: bool = False, event_dim: int = 0,
-             shown: bool = True) -> Any:  # fmt: skip
+def _bounded(
+    name: str, check: Check, *bounds: str, is_discrete: bool = False, event_dim: int = 0, shown: bool = True
+) -> Any:
     """A class of constraints with bounds, which `check` gets after the value."""
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:
@@ -99,15 +129,24 @@ def _bounded(name: str, check: Check, *bounds: str, is_discrete: bool = False, e
         return f"{name}({', '.join(f'{b}={getattr(self, b)}' for b in bounds if shown)})"
 
     members = {
-        "__init__": __init__, "__repr__": __repr__, "is_discrete": is_discrete, "event_dim": event_dim, "__module__": __name__,
+        "__init__": __init__,
+        "__repr__": __repr__,
+        "is_discrete": is_discrete,
+        "event_dim": event_dim,
+        "__module__": __name__,
         "check": lambda self, value: check(value, *(getattr(self, b) for b in bounds)),
-    }  # fmt: skip
+    }
     return type(f"_{name}", (Constraint,), members)
 
 
 def _plain(name: str, check: Check, event_dim: int = 0, is_discrete: bool = False, base: type = Constraint) -> Any:
     """A constraint without bounds, the only one of its class."""
-    members = {"check": lambda self, value: check(value), "event_dim": event_dim, "is_discrete": is_discrete, "__module__": __name__}
+    members = {
+        "check": lambda self, value: check(value),
+        "event_dim": event_dim,
+        "is_discrete": is_discrete,
+        "__module__": __name__,
+    }
     return type(f"_{name}", (base,), members)()
 
 
@@ -124,9 +163,16 @@ half_open_interval = _bounded("HalfOpenInterval", lambda x, low, high: (low <= x
 integer_interval = _bounded(
     "IntegerInterval", lambda x, low, high: _whole_number(x) & (low <= x) & (x <= high), LOW, HIGH, is_discrete=True
 )
-_integer_greater_than = _bounded("IntegerGreaterThan", lambda x, low: _whole_number(x) & (x >= low), LOW, is_discrete=True)
+_integer_greater_than = _bounded(
+    "IntegerGreaterThan", lambda x, low: _whole_number(x) & (x >= low), LOW, is_discrete=True
+)
 multinomial = _bounded(
-    "Multinomial", lambda x, high: (x >= 0).all(-1) & (x.sum(-1) <= high), HIGH, is_discrete=True, event_dim=1, shown=False
+    "Multinomial",
+    lambda x, high: (x >= 0).all(-1) & (x.sum(-1) <= high),
+    HIGH,
+    is_discrete=True,
+    event_dim=1,
+    shown=False,
 )
 boolean = _plain("Boolean", lambda x: (x == 0) | (x == 1), is_discrete=True)
 one_hot = _plain("OneHot", lambda x: boolean.check(x).all(-1) & x.sum(-1).eq(1), 1, True)
@@ -197,7 +243,10 @@ class _Based(Constraint):
     """Made of one other constraint."""
 
     def __init__(self, base_constraint: Any) -> None:
-        _need(isinstance(base_constraint, Constraint), f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        _need(
+            isinstance(base_constraint, Constraint),
+            f"base_constraint must be a Constraint, got {type(base_constraint).__name__}",
+        )
         self.base_constraint = base_constraint
 
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -278,7 +327,9 @@ class _Stack(_Joined):
 
     def check(self, value: Any) -> Any:
         self._check_dim(value)
-        return torch.stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=False)], self.dim)
+        return torch.stack(
+            [c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=False)], self.dim
+        )
 
 
 independent, cat, stack = _IndependentConstraint, _Cat, _Stack

@@ -30,8 +30,13 @@ class ContinuousBernoulli(ByOdds, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
         self._take(probs, logits)
         if probs is not None:
             if validate_args is not None and not holds(self.arg_constraints["probs"].check(self.probs.detach())):
@@ -71,7 +76,9 @@ class ContinuousBernoulli(ByOdds, ExponentialFamily):
     @property
     def variance(self) -> Any:
         cut = self._cut()
-        found = cut * (cut - 1.0) / torch.pow(1.0 - 2.0 * cut, 2) + 1.0 / torch.pow(torch.log1p(-cut) - torch.log(cut), 2)
+        found = cut * (cut - 1.0) / torch.pow(1.0 - 2.0 * cut, 2) + 1.0 / torch.pow(
+            torch.log1p(-cut) - torch.log(cut), 2
+        )
         x = torch.pow(self.probs - 0.5, 2)
         return torch.where(self._stable(), found, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
@@ -92,7 +99,9 @@ class ContinuousBernoulli(ByOdds, ExponentialFamily):
 
     def icdf(self, value: Any) -> Any:
         cut = self._cut()
-        found = (torch.log1p(-cut + value * (2.0 * cut - 1.0)) - torch.log1p(-cut)) / (torch.log(cut) - torch.log1p(-cut))
+        found = (torch.log1p(-cut + value * (2.0 * cut - 1.0)) - torch.log1p(-cut)) / (
+            torch.log(cut) - torch.log1p(-cut)
+        )
         return torch.where(self._stable(), found, value)
 
     def entropy(self) -> Any:

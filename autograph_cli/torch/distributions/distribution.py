@@ -153,13 +153,19 @@ class Distribution:
         """
         made = self._blank(_instance)
         self._expand_into(made, Size(batch_shape))
-        made._batch_shape, made._event_shape, made._validate_args = Size(batch_shape), self._event_shape, self._validate_args
+        made._batch_shape, made._event_shape, made._validate_args = (
+            Size(batch_shape),
+            self._event_shape,
+            self._validate_args,
+        )
         return made
 
     def _blank(self, instance: Any) -> Any:
         if instance is not None:
             return instance
-        own = next(cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions"))
+        own = next(
+            cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions")
+        )
         if type(self).__init__ is not own.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also define a "

@@ -34,13 +34,17 @@ class Gumbel(TransformedDistribution):
         high: Any = 1 - info.eps
         if not (isinstance(loc, Number) and isinstance(scale, Number)):
             low, high = torch.full_like(self.loc, low), torch.full_like(self.loc, high)
-        super().__init__(Uniform(low, high, validate_args=validate_args), self._own_transforms(), validate_args=validate_args)
+        super().__init__(
+            Uniform(low, high, validate_args=validate_args), self._own_transforms(), validate_args=validate_args
+        )
 
     def _own_transforms(self) -> list[Any]:
         return [
-            ExpTransform().inv, AffineTransform(loc=0, scale=-torch.ones_like(self.scale)), ExpTransform().inv,
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
+            ExpTransform().inv,
             AffineTransform(loc=self.loc, scale=-self.scale),
-        ]  # fmt: skip
+        ]
 
     _expand_into = TransformedDistribution._expand_parameters
 

@@ -22,7 +22,9 @@ class Independent(Distribution):
 
     arg_constraints: Any = {}
 
-    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         batch = tuple(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > len(batch):
             raise ValueError(

@@ -40,7 +40,9 @@ def _rule_for(type_p: type, type_q: type) -> Rule | None:
     if _rules[left] is not _rules[right]:
         names = [kind.__name__ for kind in (type_p, type_q, *left, *right)]
         warnings.warn(
-            "Ambiguous kl_divergence({}, {}). Please register_kl({}, {})".format(*names[:2], left[0].__name__, right[1].__name__),
+            "Ambiguous kl_divergence({}, {}). Please register_kl({}, {})".format(
+                *names[:2], left[0].__name__, right[1].__name__
+            ),
             RuntimeWarning,
             stacklevel=3,
         )

@@ -38,9 +38,10 @@ class Kumaraswamy(TransformedDistribution):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         zeros, ones = (torch.full_like(self.concentration0, n) for n in (0, 1))
         transforms = [
-            PowerTransform(exponent=self.concentration0.reciprocal()), AffineTransform(loc=1.0, scale=-1.0),
+            PowerTransform(exponent=self.concentration0.reciprocal()),
+            AffineTransform(loc=1.0, scale=-1.0),
             PowerTransform(exponent=self.concentration1.reciprocal()),
-        ]  # fmt: skip
+        ]
         super().__init__(Uniform(zeros, ones, validate_args=validate_args), transforms, validate_args=validate_args)
 
     _expand_into = Distribution._expand_into

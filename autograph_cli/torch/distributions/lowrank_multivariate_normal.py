@@ -48,9 +48,10 @@ class LowRankMultivariateNormal(Distribution):
     """
 
     arg_constraints = {
-        "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
-    }  # fmt: skip
+    }
     support = constraints.real_vector
     has_rsample = True
 
@@ -65,7 +66,9 @@ class LowRankMultivariateNormal(Distribution):
         if cov_diag.shape[-1:] != event:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {event}")
         try:
-            means, self.cov_factor, diagonal = torch.broadcast_tensors(loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1))
+            means, self.cov_factor, diagonal = torch.broadcast_tensors(
+                loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1)
+            )
         except RuntimeError as error:
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
@@ -73,7 +76,9 @@ class LowRankMultivariateNormal(Distribution):
         self.loc, self.cov_diag = means[..., 0], diagonal[..., 0]
         super().__init__(self.loc.shape[:-1], event, validate_args)
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
-        self._capacitance_tril = torch.linalg.cholesky(plus_identity(torch.matmul(weighed(cov_factor, cov_diag), cov_factor)))
+        self._capacitance_tril = torch.linalg.cholesky(
+            plus_identity(torch.matmul(weighed(cov_factor, cov_diag), cov_factor))
+        )
 
     def _expand_into(self, made: Any, batch_shape: Any) -> None:
         super()._expand_into(made, batch_shape)

@@ -25,7 +25,9 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: Any = {}
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+    ) -> None:
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         self._check()
         self._num_component = component_distribution.batch_shape[-1]
@@ -72,7 +74,14 @@ class MixtureSameFamily(Distribution):
         probs = self._mixture_distribution.probs
         missing = len(self._batch_shape) - len(self._mixture_distribution.batch_shape)
         lead, last = probs.shape[:-1], probs.shape[-1:]
-        return probs.reshape((*lead, *(1,) * (missing if self._mixture_distribution.batch_shape else 0), *last, *(1,) * self._event_ndims))
+        return probs.reshape(
+            (
+                *lead,
+                *(1,) * (missing if self._mixture_distribution.batch_shape else 0),
+                *last,
+                *(1,) * self._event_ndims,
+            )
+        )
 
     @property
     def mean(self) -> Any:

@@ -51,9 +51,10 @@ def factor_of_inverse(precision: Any) -> Any:
 
 
 FACTORS: dict[str, Any] = {
-    "scale_tril": lambda matrix: matrix, "covariance_matrix": lambda matrix: torch.linalg.cholesky(matrix),
+    "scale_tril": lambda matrix: matrix,
+    "covariance_matrix": lambda matrix: torch.linalg.cholesky(matrix),
     "precision_matrix": factor_of_inverse,
-}  # fmt: skip
+}
 """The lower factor of the covariance, from each of the matrices that may be given."""
 
 
@@ -81,13 +82,16 @@ class ByFactor:
 
     scale_tril: Any = lazy_property(lambda self: self._whole(self._unbroadcasted_scale_tril))
     covariance_matrix: Any = lazy_property(lambda self: self._whole(self._square()))
-    precision_matrix: Any = lazy_property(lambda self: self._whole(torch.cholesky_inverse(self._unbroadcasted_scale_tril)))
+    precision_matrix: Any = lazy_property(
+        lambda self: self._whole(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+    )
 
 
 MATRICES = {
-    "covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
+    "covariance_matrix": constraints.positive_definite,
+    "precision_matrix": constraints.positive_definite,
     "scale_tril": constraints.lower_cholesky,
-}  # fmt: skip
+}
 
 
 class MultivariateNormal(ByFactor, Distribution):
@@ -104,8 +108,14 @@ class MultivariateNormal(ByFactor, Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = given_matrix(

@@ -22,12 +22,15 @@ class NegativeBinomial(ByOdds, Distribution):
     """
 
     arg_constraints = {
-        "total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
-    }  # fmt: skip
+    }
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         (total_count,) = self._take(probs, logits, total_count)
         self.total_count = total_count.type_as(self._param)
         super().__init__(self._param.shape, (), validate_args)

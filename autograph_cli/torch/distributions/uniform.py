@@ -30,7 +30,9 @@ class Uniform(Distribution):
     def arg_constraints(self) -> Any:
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    support = constraints.dependent_property(lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0)
+    support = constraints.dependent_property(
+        lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0
+    )
     mean = property(lambda self: (self.high + self.low) / 2)
     mode = property(lambda self: torch.nan * self.high)
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)

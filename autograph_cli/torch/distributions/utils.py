@@ -12,9 +12,14 @@ from .._core.tensor import Tensor
 from ..autograd.grad_mode import enable_grad
 
 __all__ = [
-    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
     "vec_to_tril_matrix",
-]  # fmt: skip
+]
 
 euler_constant = 0.57721566490153286060
 
@@ -27,7 +32,9 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     (tensor([0., 0.]), tensor([1., 1.]))
     """
     if not all(isinstance(v, (Tensor, Number)) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = torch.get_default_dtype() if first is None else first.dtype
     made = [v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype) for v in values]

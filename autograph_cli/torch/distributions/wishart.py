@@ -42,10 +42,19 @@ class Wishart(ByFactor, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         name, matrix = given_matrix(
-            AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
         )
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
@@ -56,7 +65,10 @@ class Wishart(ByFactor, ExponentialFamily):
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         self.df = df.expand(batch)
         if not holds(df.detach() >= n):
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
+            warnings.warn(
+                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                stacklevel=2,
+            )
         self._size = n
         super().__init__(batch, (n, n), validate_args)
         self._unbroadcasted_scale_tril = FACTORS[name](matrix)
@@ -70,7 +82,10 @@ class Wishart(ByFactor, ExponentialFamily):
 
     @property
     def arg_constraints(self) -> Any:
-        return {**MATRICES, "df": constraints.greater_than(self._size - 1) if "_size" in self.__dict__ else constraints.greater_than(0)}
+        return {
+            **MATRICES,
+            "df": constraints.greater_than(self._size - 1) if "_size" in self.__dict__ else constraints.greater_than(0),
+        }
 
     def _expand_into(self, made: Any, batch_shape: Any) -> None:
         super()._expand_into(made, batch_shape)
@@ -128,17 +143,20 @@ class Wishart(ByFactor, ExponentialFamily):
         self._validate_sample(value)
         nu, p = self.df, self._event_shape[-1]
         return (
-            -nu * (p * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)) - torch.mvlgamma(nu / 2, p=p)
+            -nu * (p * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril))
+            - torch.mvlgamma(nu / 2, p=p)
             + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
             - torch.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(dim=-1) / 2
-        )  # fmt: skip
+        )
 
     def entropy(self) -> Any:
         nu, p = self.df, self._event_shape[-1]
         return (
-            (p + 1) * (p * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)) + torch.mvlgamma(nu / 2, p=p)
-            - (nu - p - 1) / 2 * _digamma(nu / 2, p=p) + nu * p / 2
-        )  # fmt: skip
+            (p + 1) * (p * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril))
+            + torch.mvlgamma(nu / 2, p=p)
+            - (nu - p - 1) / 2 * _digamma(nu / 2, p=p)
+            + nu * p / 2
+        )
 
     @property
     def _natural_params(self) -> Any:

@@ -44,6 +44,7 @@ def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
 
 def fresh_tree(tree: Any) -> Any:
     """The tree with a fresh alias of each tensor; ValueError for a leaf that is none."""
+
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
@@ -70,6 +71,7 @@ def check_outputs(name: str, call: str, tree: Any) -> None:
 
 def settled(tree: Any, own: set[Any]) -> Any:
     """The tree with each tensor as a transform's result: out of the graph, unless it leads to more than what is `own`."""
+
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")

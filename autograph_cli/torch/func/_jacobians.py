@@ -15,8 +15,14 @@ from ._gradients import pullback
 from ._tangents import pushed
 
 
-def jacrev(func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-           _preallocate_and_copy: bool = False) -> Function:  # fmt: skip
+def jacrev(
+    func: Function,
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Function:
     """A function that computes the Jacobian of `func` by its arguments `argnums`, backward: a row for each output element.
 
     Shape: that of the output, then that of the input. `chunk_size` rows are computed at once (all, if None).
@@ -50,7 +56,9 @@ def jacrev(func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool 
     return run
 
 
-def jacfwd(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
+def jacfwd(
+    func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Function:
     """A function that computes the Jacobian of `func` by its arguments `argnums`, forward: a column for each input element.
 
     Shape: that of the output, then that of the input. `randomness` as in `vmap`.
@@ -81,7 +89,10 @@ def jacfwd(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
 
         def split(stacked: Tensor) -> Any:
             parts: Any = stacked.movedim(0, -1).split(sizes, -1)
-            blocks = [part.unflatten(-1, x.shape) if x.ndim else part.squeeze(-1) for part, x in zip(parts, inputs, strict=True)]
+            blocks = [
+                part.unflatten(-1, x.shape) if x.ndim else part.squeeze(-1)
+                for part, x in zip(parts, inputs, strict=True)
+            ]
             return tree_unflatten(blocks, spec)
 
         found = tree_map(split, columns)

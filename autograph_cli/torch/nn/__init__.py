@@ -13,9 +13,22 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 globals().update(LAYERS)
 utils._fill()
 __all__ = [
-    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "DataParallel", "attention", "common_types",
-    "functional", "grad", "init", "modules", "parallel", "parameter", "utils", *sorted(LAYERS),
-]  # fmt: skip
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "DataParallel",
+    "attention",
+    "common_types",
+    "functional",
+    "grad",
+    "init",
+    "modules",
+    "parallel",
+    "parameter",
+    "utils",
+    *sorted(LAYERS),
+]
 
 
 def __getattr__(name: str) -> Any:

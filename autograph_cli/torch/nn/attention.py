@@ -27,9 +27,11 @@ class SDPBackend(Enum):
 
 
 _NAMES = {
-    "cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION, "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
     "math": SDPBackend.MATH,
-}  # fmt: skip
+}
 
 
 @contextlib.contextmanager

@@ -10,8 +10,14 @@ from typing import Any
 
 from ... import torch
 
-_GAINS = {"linear": 1, "sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4,
-          **{f"conv{t}{n}d": 1 for t in ("", "_transpose") for n in (1, 2, 3)}}  # fmt: skip
+_GAINS = {
+    "linear": 1,
+    "sigmoid": 1,
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+    **{f"conv{t}{n}d": 1 for t in ("", "_transpose") for n in (1, 2, 3)},
+}
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
@@ -55,11 +61,15 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 
 
 @_outside_the_graph
-def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Any:
+def trunc_normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Any:
     """Normal numbers within [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
-                      stacklevel=3)  # fmt: skip
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            stacklevel=3,
+        )
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -165,7 +175,9 @@ def _is_empty(tensor: Any) -> bool:
 
 
 @_outside_the_graph
-def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+def kaiming_uniform_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
     """Uniform numbers with standard deviation gain / sqrt(fan)."""
     if _is_empty(tensor):
         return tensor
@@ -174,7 +186,9 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
 
 
 @_outside_the_graph
-def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+def kaiming_normal_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
     """Normal numbers with standard deviation gain / sqrt(fan)."""
     if _is_empty(tensor):
         return tensor
@@ -220,6 +234,17 @@ def _deprecated(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform",
-              "kaiming_normal", "orthogonal", "sparse"):  # fmt: skip
+for _name in (
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+):
     globals()[_name] = _deprecated(_name)

@@ -146,7 +146,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
     persistent = True
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
         return _leaf(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
 
@@ -156,4 +158,6 @@ def replaced(have: Any, made: Any) -> Any:
         have.data = made
         return have
     made = made.detach()
-    return Parameter(made, have.requires_grad) if isinstance(have, Parameter) else made.requires_grad_(have.requires_grad)
+    return (
+        Parameter(made, have.requires_grad) if isinstance(have, Parameter) else made.requires_grad_(have.requires_grad)
+    )

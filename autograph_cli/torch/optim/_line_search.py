@@ -22,8 +22,9 @@ class Point(NamedTuple):
     slope: Any
 
 
-def strong_wolfe(evaluate: Callable[[Any], tuple[float, Any]], t: Any, direction: Any, loss: float, grad: Any, slope: Any,
-                 most: int) -> tuple[float, Any, Any, int]:  # fmt: skip
+def strong_wolfe(
+    evaluate: Callable[[Any], tuple[float, Any]], t: Any, direction: Any, loss: float, grad: Any, slope: Any, most: int
+) -> tuple[float, Any, Any, int]:
     """Search along `direction` from `t` on, in at most `most` turns.
 
     `evaluate(t)` gives loss and gradient. Returns the loss, gradient and step size found, and the number of evaluations.
@@ -63,8 +64,14 @@ def strong_wolfe(evaluate: Callable[[Any], tuple[float, Any]], t: Any, direction
     return found.loss, found.grad, found.t, used
 
 
-def _bracket(start: Point, at: Callable[[Any], Point], point: Point, too_high: Callable[[Point], bool],
-             flat: Callable[[Point], bool], most: int) -> tuple[list[Point], int, bool]:  # fmt: skip
+def _bracket(
+    start: Point,
+    at: Callable[[Any], Point],
+    point: Point,
+    too_high: Callable[[Point], bool],
+    flat: Callable[[Point], bool],
+    most: int,
+) -> tuple[list[Point], int, bool]:
     """Go further until two points have a good step between them, or one is good: (points, turns, whether one is)."""
     before = start
     for turn in range(most):

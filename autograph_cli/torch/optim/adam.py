@@ -25,10 +25,22 @@ class Adam(Elementwise):
 
     sparse_text = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-                 differentiable: bool = False, fused: bool | None = None,
-                 decoupled_weight_decay: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         refuse_tensor("lr", lr, foreach, capturable)
         check_nonnegative(lr=lr, eps=eps)
         check_betas(betas)
@@ -37,11 +49,22 @@ class Adam(Elementwise):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             refuse_tensor(f"betas[{i}]", beta, foreach, capturable)
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
-            "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": tuple(betas),
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
         check_fused(fused, foreach, differentiable)
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -56,8 +79,15 @@ class Adam(Elementwise):
         decay = group["weight_decay"]
         shrink = 1 - lr * decay if group["decoupled_weight_decay"] else None
         return (
-            decay, shrink, 1 - (beta1 if isinstance(beta1, Tensor) else float(beta1)), beta2, 1 - beta2, (1 - beta2**step) ** 0.5, group["eps"], -lr / (1 - beta1**step),
-        )  # fmt: skip
+            decay,
+            shrink,
+            1 - (beta1 if isinstance(beta1, Tensor) else float(beta1)),
+            beta2,
+            1 - beta2,
+            (1 - beta2**step) ** 0.5,
+            group["eps"],
+            -lr / (1 - beta1**step),
+        )
 
     @staticmethod
     def rule(f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:

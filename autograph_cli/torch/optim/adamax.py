@@ -11,17 +11,36 @@ from ._elementwise import Elementwise, number
 class Adamax(Elementwise):
     """Adam with the (decaying) largest gradient in the place of the mean square. ValueError for options out of range."""
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
-                 capturable: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_lr(lr)
         check_nonnegative(eps=eps)
         check_betas(betas)
         check_nonnegative(weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")
@@ -29,8 +48,12 @@ class Adamax(Elementwise):
     def numbers(self, group: dict[str, Any], state: dict[str, Any], step: float) -> tuple[Any, ...]:
         beta1, beta2 = group["betas"]
         return (
-            group["weight_decay"], 1 - beta1, beta2, group["eps"], -(number(group["lr"], group) / (1 - beta1**step)),
-        )  # fmt: skip
+            group["weight_decay"],
+            1 - beta1,
+            beta2,
+            group["eps"],
+            -(number(group["lr"], group) / (1 - beta1**step)),
+        )
 
     @staticmethod
     def rule(f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:

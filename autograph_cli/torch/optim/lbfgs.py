@@ -33,15 +33,30 @@ class LBFGS(Optimizer):
     tensor([0.], requires_grad=True)
     """
 
-    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None,
-                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
-                 line_search_fn: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         check_lr(lr)
-        super().__init__(params, {
-            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Any] = self.param_groups[0]["params"]
@@ -181,9 +196,14 @@ class _Search:
             raise RuntimeError("only 'strong_wolfe' is supported")
         start = [p.clone() for p in optimizer._params]
         self.loss, self.grad, self.t, used = strong_wolfe(
-            lambda t: optimizer._try(self.closure, start, t, self.d), self.t, self.d, self.loss, self.grad, slope,
+            lambda t: optimizer._try(self.closure, start, t, self.d),
+            self.t,
+            self.d,
+            self.loss,
+            self.grad,
+            slope,
             self.group["max_eval"] - self.evaluations,
-        )  # fmt: skip
+        )
         optimizer._move(self.t, self.d)
         return used
 

@@ -17,18 +17,40 @@ class NAdam(Elementwise):
     scalars = {"mu_product": 1.0}
     capturable_text = "params, mu_products and state_steps"
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: Any = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_lr(lr)
         check_nonnegative(eps=eps)
         check_betas(betas)
         check_nonnegative(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
 
     def arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
@@ -44,9 +66,16 @@ class NAdam(Elementwise):
         so_far = float(product._raw)
         shrink = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else None
         return (
-            group["weight_decay"], shrink, 1 - beta1, beta2, 1 - beta2, 1 - beta2**step, group["eps"],
-            -lr * (1 - mu) / (1 - so_far), -lr * mu_next / (1 - so_far * mu_next),
-        )  # fmt: skip
+            group["weight_decay"],
+            shrink,
+            1 - beta1,
+            beta2,
+            1 - beta2,
+            1 - beta2**step,
+            group["eps"],
+            -lr * (1 - mu) / (1 - so_far),
+            -lr * mu_next / (1 - so_far * mu_next),
+        )
 
     @staticmethod
     def rule(f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:

@@ -276,9 +276,17 @@ class Optimizer:
 
 
 _ADDED_LATER = {
-    "nesterov": False, "amsgrad": False, "centered": False, "momentum": 0, "maximize": False, "capturable": False,
-    "differentiable": False, "decoupled_weight_decay": False, "foreach": None, "fused": None,
-}  # fmt: skip
+    "nesterov": False,
+    "amsgrad": False,
+    "centered": False,
+    "momentum": 0,
+    "maximize": False,
+    "capturable": False,
+    "differentiable": False,
+    "decoupled_weight_decay": False,
+    "foreach": None,
+    "fused": None,
+}
 """What groups of old checkpoints lack."""
 
 

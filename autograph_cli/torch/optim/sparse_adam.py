@@ -22,8 +22,9 @@ class SparseAdam(Optimizer):
     RuntimeError for gradients that are not sparse.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 maximize: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for label, value in (("learning rate", lr), ("epsilon value", eps)):

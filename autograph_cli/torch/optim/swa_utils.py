@@ -17,9 +17,14 @@ from ..nn.modules.module import Module
 from .lr_scheduler.base import LRScheduler, each_group
 
 __all__ = [
-    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
     "update_bn",
-]  # fmt: skip
+]
 
 Average = Callable[[Any, Any, Any], Any]
 
@@ -101,8 +106,14 @@ class AveragedModel(Module):
 
     n_averaged: Any
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Average | None = None,
-                 multi_avg_fn: Average | None = None, use_buffers: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Average | None = None,
+        multi_avg_fn: Average | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -165,8 +176,9 @@ _ANNEAL = {"cos": lambda part: (1 - math.cos(math.pi * part)) / 2, "linear": lam
 class SWALR(LRScheduler):
     """To the rate `swa_lr` in `anneal_epochs` epochs, along a cosine or a line. ValueError for other arguments."""
 
-    def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
-                 last_epoch: int = -1) -> None:  # fmt: skip
+    def __init__(
+        self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
+    ) -> None:
         for rate, group in zip(each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in _ANNEAL:

@@ -12,9 +12,18 @@ from .._core.state import S
 from .._core.tensor import Tensor
 
 __all__ = [
-    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
     "nuttall",
-]  # fmt: skip
+]
 
 
 def _check(name: str, m: int, dtype: Any, how: Any) -> None:
@@ -34,8 +43,16 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
     """A public window from `shape(M, sym, row, **parameters)`, where `row(start, end)` is a row of M numbers."""
     name = shape.__name__.lstrip("_")
 
-    def run(M: int, *args: Any, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
-            requires_grad: bool = False, **parameters: Any) -> Tensor:  # fmt: skip
+    def run(
+        M: int,
+        *args: Any,
+        sym: bool = True,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **parameters: Any,
+    ) -> Tensor:
         dtype = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         placement = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
@@ -78,7 +95,7 @@ def gaussian(m: int, sym: bool, row: Any, *, std: float = 1.0) -> Any:
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     start, scale = -_period(m, sym) / 2.0, 1 / (std * math.sqrt(2))
-    return (-row(start * scale, (start + (m - 1)) * scale) ** 2).exp()
+    return (-(row(start * scale, (start + (m - 1)) * scale) ** 2)).exp()
 
 
 @_window
@@ -156,8 +173,17 @@ def bartlett(m: int, sym: bool, row: Any) -> Any:
 
 
 def _classic(name: str, window: Callable[..., Tensor]) -> None:
-    def run(window_length: int, periodic: bool = True, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
-            pin_memory: bool = False, requires_grad: bool = False, **named: Any) -> Tensor:  # fmt: skip
+    def run(
+        window_length: int,
+        periodic: bool = True,
+        *args: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **named: Any,
+    ) -> Tensor:
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
         wanted = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
@@ -178,7 +204,10 @@ def _kaiser(m: int, beta: float = 12.0, **named: Any) -> Tensor:
 
 
 for _name, _made in (
-    ("hann_window", hann), ("hamming_window", _hamming), ("blackman_window", blackman), ("bartlett_window", bartlett),
+    ("hann_window", hann),
+    ("hamming_window", _hamming),
+    ("blackman_window", blackman),
+    ("bartlett_window", bartlett),
     ("kaiser_window", _kaiser),
-):  # fmt: skip
+):
     _classic(_name, _made)

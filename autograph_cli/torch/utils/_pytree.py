@@ -133,7 +133,9 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> PyTree:
     """`func` of each leaf (and of the leaves at the same place of `rests`), in a tree of the same shape.
 
     >>> tree_map(lambda x: x + 1, {"a": (1, 2)})
@@ -154,7 +156,9 @@ def _leaves_like(spec: TreeSpec, tree: PyTree) -> list[Any]:
     children = functions[0](tree)[0]
     if len(children) != len(spec.children_specs):
         raise ValueError(f"Node arity mismatch; expected {len(spec.children_specs)}, but got {len(children)}.")
-    return [leaf for child, tree in zip(spec.children_specs, children, strict=True) for leaf in _leaves_like(child, tree)]
+    return [
+        leaf for child, tree in zip(spec.children_specs, children, strict=True) for leaf in _leaves_like(child, tree)
+    ]
 
 
 def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: PyTree) -> PyTree:

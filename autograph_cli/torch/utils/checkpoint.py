@@ -72,9 +72,16 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop = before
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-               context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn, determinism_check: str = "default",
-               debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:  # fmt: skip
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Call `function`, which runs once more when backward comes to it, instead of keeping what it saves.
 
     Raises `CheckpointError` in backward when the second run saves other tensors than the first.
@@ -87,7 +94,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     tensor(-0.1283)
     """
     if use_reentrant is None:
-        _warn_reentrant("torch.utils.checkpoint", "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception.")
+        _warn_reentrant(
+            "torch.utils.checkpoint",
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception.",
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs and use_reentrant:
@@ -103,10 +113,15 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     return CheckpointFunction.apply(function, preserve, *args)
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Run functions one after the other, in so many segments, each but the last of which is a checkpoint."""
     if use_reentrant is None:
-        _warn_reentrant("torch.utils.checkpoint.checkpoint_sequential", "In version 2.9 we will raise an exception if use_reentrant is not passed.")
+        _warn_reentrant(
+            "torch.utils.checkpoint.checkpoint_sequential",
+            "In version 2.9 we will raise an exception if use_reentrant is not passed.",
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -121,7 +136,9 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
     for i in range(segments - 1):
         part = functions[i * size : (i + 1) * size]
-        input = checkpoint(lambda x, part=part: run(part, x), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            lambda x, part=part: run(part, x), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
     return run(functions[(segments - 1) * size :], input)
 
 
@@ -152,8 +169,10 @@ def _random_numbers_of(state: Any) -> Iterator[None]:
 def _autocast_now() -> Callable[[], autocast]:
     """A region with what autocast is set to at present, to be entered later."""
     kept = {
-        "enabled": is_autocast_enabled("cpu"), "dtype": get_autocast_dtype("cpu"), "cache_enabled": is_autocast_cache_enabled(),
-    }  # fmt: skip
+        "enabled": is_autocast_enabled("cpu"),
+        "dtype": get_autocast_dtype("cpu"),
+        "cache_enabled": is_autocast_cache_enabled(),
+    }
     return lambda: autocast("cpu", **kept)
 
 
@@ -176,8 +195,13 @@ class _Enough(Exception):
 class _Frame:
     """One checkpointed call: how to run it again, what it saved at first, what came of later runs."""
 
-    def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool,
-                 told: Callable[[CheckpointError], CheckpointError]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        again: Callable[[], Any],
+        check: bool,
+        early_stop: bool,
+        told: Callable[[CheckpointError], CheckpointError],
+    ) -> None:
         self.told = told
         self.again = again
         self.check = check
@@ -256,9 +280,16 @@ def _kind(tensor: Tensor) -> dict[str, Any]:
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
-def _checkpoint(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool,
-                context_fn: Callable[[], tuple[Any, Any]], determinism_check: str, early_stop: bool,
-                told: Callable[[CheckpointError], CheckpointError] = lambda error: error) -> Any:  # fmt: skip
+def _checkpoint(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    preserve: bool,
+    context_fn: Callable[[], tuple[Any, Any]],
+    determinism_check: str,
+    early_stop: bool,
+    told: Callable[[CheckpointError], CheckpointError] = lambda error: error,
+) -> Any:
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
@@ -275,8 +306,14 @@ def _checkpoint(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         return function(*args, **kwargs)
 
 
-def _logged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool, determinism_check: str,
-            early_stop: bool) -> Any:  # fmt: skip
+def _logged(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    preserve: bool,
+    determinism_check: str,
+    early_stop: bool,
+) -> Any:
     """A checkpoint whose errors tell what ran."""
     first, second = Log(), Log()
 
@@ -292,9 +329,7 @@ def _logged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
     """The same tensors outside the graph, as leaves that ask for a gradient where these do."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 

@@ -31,8 +31,15 @@ class SummaryWriter:
     After `close`, more may be added: a new file is begun.
     """
 
-    def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
-                 flush_secs: int = 120, filename_suffix: str = "") -> None:  # fmt: skip
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
         if not log_dir:
             moment = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{moment}_{socket.gethostname()}{comment}")
@@ -66,26 +73,45 @@ class SummaryWriter:
         """The folder that is written to."""
         return self.log_dir
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
-                   new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
         """One number at a step; AssertionError for more than one."""
         number = _number(scalar_value)
         if not new_style:
             self._add(global_step, walltime, tag=tag, simple_value=number)
             return
-        kind = {"double_val": [number], "dtype": "DT_DOUBLE"} if double_precision else {"float_val": [number], "dtype": "DT_FLOAT"}
+        kind = (
+            {"double_val": [number], "dtype": "DT_DOUBLE"}
+            if double_precision
+            else {"float_val": [number], "dtype": "DT_FLOAT"}
+        )
         self._add(global_step, walltime, tag=tag, tensor=tensor_pb2.TensorProto(**kind), metadata=_metadata("scalars"))
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None,
-                    walltime: float | None = None) -> None:  # fmt: skip
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
+    ) -> None:
         """Several numbers under one heading, each as a run of its own beside this one."""
         moment = time.time() if walltime is None else walltime
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag}_{tag}".replace("/", "_"))
             self._add(global_step, moment, folder, tag=main_tag, simple_value=_number(value))
 
-    def add_histogram(self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow",
-                      walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
         """How the elements of a tensor are distributed; ValueError for none."""
         self._add(global_step, walltime, tag=tag, histo=_histogram(_array(values), bins, max_bins))
 
@@ -95,21 +121,37 @@ class SummaryWriter:
         tensor = tensor_pb2.TensorProto(dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=one)
         self._add(global_step, walltime, tag=f"{tag}/text_summary", tensor=tensor, metadata=_metadata("text"))
 
-    def add_image(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
-                  dataformats: str = "CHW") -> None:  # fmt: skip
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
         """A picture, of bytes or of numbers from 0 to 1; `dataformats` names its dimensions."""
         self._add(global_step, walltime, tag=tag, image=_image(_array(img_tensor), dataformats))
 
-    def add_images(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
-                   dataformats: str = "NCHW") -> None:  # fmt: skip
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
         """A batch of pictures as one, eight in a row."""
         pictures = img_tensor
         if isinstance(img_tensor, list):
-            pictures, dataformats = np.stack([_array(picture) for picture in img_tensor]), f"N{dataformats.replace('N', '')}"
+            pictures, dataformats = (
+                np.stack([_array(picture) for picture in img_tensor]),
+                f"N{dataformats.replace('N', '')}",
+            )
         self._add(global_step, walltime, tag=tag, image=_image(_array(pictures), dataformats))
 
-    def add_figure(self, tag: str, figure: Any, global_step: Any = None, close: bool = True,
-                   walltime: float | None = None) -> None:  # fmt: skip
+    def add_figure(
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
+    ) -> None:
         """A figure of matplotlib, as a picture; several as a batch."""
         agg = importlib.import_module("matplotlib.backends.backend_agg")
         drawn = []
@@ -124,13 +166,21 @@ class SummaryWriter:
         else:
             self.add_image(tag, drawn[0], global_step, walltime, "HWC")
 
-    def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: Any = None,
-                    run_name: str | None = None, global_step: Any = None) -> None:  # fmt: skip
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: Any = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+    ) -> None:
         """What was chosen for a run, and what came of it, as a run of its own. TypeError for what are no dicts."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
-        chosen = {name: _array(value).item() if isinstance(value, Tensor) else value for name, value in hparam_dict.items()}
+        chosen = {
+            name: _array(value).item() if isinstance(value, Tensor) else value for name, value in hparam_dict.items()
+        }
         for summary in _hparams(chosen, metric_dict):
             self._put(event_pb2.Event(summary=summary), None, folder)
         for name, value in metric_dict.items():
@@ -204,9 +254,14 @@ def _histogram(values: Any, bins: Any, max_bins: int | None) -> Any:
     first, last = filled[0], filled[-1]
     counts = counts[first - 1 : last + 1] if first else np.concatenate([[0], counts[: last + 1]])
     return summary_pb2.HistogramProto(
-        min=data.min(), max=data.max(), num=data.size, sum=data.sum(), sum_squares=data.dot(data),
-        bucket_limit=limits[first : last + 2].tolist(), bucket=counts.tolist(),
-    )  # fmt: skip
+        min=data.min(),
+        max=data.max(),
+        num=data.size,
+        sum=data.sum(),
+        sum_squares=data.dot(data),
+        bucket_limit=limits[first : last + 2].tolist(),
+        bucket=counts.tolist(),
+    )
 
 
 def _coarser(counts: Any, limits: Any, together: int) -> tuple[Any, Any]:

@@ -10,6 +10,14 @@ from .mnist import KMNIST, MNIST, FashionMNIST
 from .vision import VisionDataset
 
 __all__ = [
-    "CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "VisionDataset",
+    "CIFAR10",
+    "CIFAR100",
+    "KMNIST",
+    "MNIST",
+    "DatasetFolder",
+    "FakeData",
+    "FashionMNIST",
+    "ImageFolder",
+    "VisionDataset",
     "utils",
-]  # fmt: skip
+]

@@ -62,7 +62,10 @@ class _Machine(RestrictedMachine):
     """Knows text and bytes as Python 2 wrote them, too."""
 
     advice = ""
-    steps = {**RestrictedMachine.steps, **dict.fromkeys(("BINSTRING", "BINBYTES", "SHORT_BINBYTES"), RestrictedMachine.push)}
+    steps = {
+        **RestrictedMachine.steps,
+        **dict.fromkeys(("BINSTRING", "BINBYTES", "SHORT_BINBYTES"), RestrictedMachine.push),
+    }
 
 
 def read_pickle(data: bytes) -> dict[str, Any]:

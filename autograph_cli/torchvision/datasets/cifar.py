@@ -37,8 +37,14 @@ class CIFAR10(VisionDataset):
     test_list = [["test_batch", "40351d587109b95175f43aff81a1287e"]]
     meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
 
-    def __init__(self, root: str | Path, train: bool = True, transform: Callable[..., Any] | None = None,
-                 target_transform: Callable[..., Any] | None = None, download: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        download: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
         if download:

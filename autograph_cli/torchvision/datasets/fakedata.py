@@ -19,9 +19,15 @@ class FakeData(VisionDataset):
         Number of datapoints: 3
     """
 
-    def __init__(self, size: int = 1000, image_size: tuple[int, int, int] = (3, 224, 224), num_classes: int = 10,
-                 transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None,
-                 random_offset: int = 0) -> None:  # fmt: skip
+    def __init__(
+        self,
+        size: int = 1000,
+        image_size: tuple[int, int, int] = (3, 224, 224),
+        num_classes: int = 10,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        random_offset: int = 0,
+    ) -> None:
         super().__init__(transform=transform, target_transform=target_transform)
         self.size = size
         self.num_classes = num_classes

@@ -31,9 +31,13 @@ def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
     return classes, {name: number for number, name in enumerate(classes)}
 
 
-def make_dataset(directory: str | Path, class_to_idx: dict[str, int] | None = None,
-                 extensions: str | tuple[str, ...] | None = None, is_valid_file: Callable[[str], bool] | None = None,
-                 allow_empty: bool = False) -> list[tuple[str, int]]:  # fmt: skip
+def make_dataset(
+    directory: str | Path,
+    class_to_idx: dict[str, int] | None = None,
+    extensions: str | tuple[str, ...] | None = None,
+    is_valid_file: Callable[[str], bool] | None = None,
+    allow_empty: bool = False,
+) -> list[tuple[str, int]]:
     """(path, class) of every file that counts, sorted; FileNotFoundError for a class without one.
 
     Files count by their `extensions`, or by what `is_valid_file` says.
@@ -80,9 +84,16 @@ class DatasetFolder(VisionDataset):
     FileNotFoundError where there is no class, or a class without a file (unless `allow_empty`).
     """
 
-    def __init__(self, root: str | Path, loader: Callable[[str], Any], extensions: tuple[str, ...] | None = None,
-                 transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None,
-                 is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        root: str | Path,
+        loader: Callable[[str], Any],
+        extensions: tuple[str, ...] | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.classes, self.class_to_idx = self.find_classes(self.root)
         self.samples = self.make_dataset(self.root, self.class_to_idx, extensions, is_valid_file, allow_empty)
@@ -107,9 +118,15 @@ class DatasetFolder(VisionDataset):
 class ImageFolder(DatasetFolder):
     """Pictures in a folder per class: `root/dog/xxx.png`, `root/cat/123.png`."""
 
-    def __init__(self, root: str | Path, transform: Callable[..., Any] | None = None,
-                 target_transform: Callable[..., Any] | None = None, loader: Callable[[str], Any] = default_loader,
-                 is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
         extensions = IMG_EXTENSIONS if is_valid_file is None else None
         super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
         self.imgs = self.samples

@@ -58,7 +58,9 @@ def _read_idx(file: IO[bytes] | gzip.GzipFile, size: int | None) -> Any:
     while len(data) <= expected and (piece := file.read(min(_PIECE, expected + 1 - len(data)))):
         data += piece
     if len(data) != expected:
-        raise ValueError(f"{expected} bytes of data are announced, {'more' if len(data) > expected else len(data)} are there")
+        raise ValueError(
+            f"{expected} bytes of data are announced, {'more' if len(data) > expected else len(data)} are there"
+        )
     return np.frombuffer(data, kind).astype(kind.newbyteorder("=")).reshape(shape)
 
 
@@ -77,11 +79,27 @@ class MNIST(VisionDataset):
         ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
     ]
     """Pictures and labels to learn from, then those to test with; each with its MD5."""
-    classes = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight",
-               "9 - nine"]  # fmt: skip
+    classes = [
+        "0 - zero",
+        "1 - one",
+        "2 - two",
+        "3 - three",
+        "4 - four",
+        "5 - five",
+        "6 - six",
+        "7 - seven",
+        "8 - eight",
+        "9 - nine",
+    ]
 
-    def __init__(self, root: str | Path, train: bool = True, transform: Callable[..., Any] | None = None,
-                 target_transform: Callable[..., Any] | None = None, download: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+        download: bool = False,
+    ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
         if download:
@@ -118,9 +136,13 @@ class MNIST(VisionDataset):
         pictures, labels = (self._read(*resource) for resource in wanted)
         place = self.raw_folder
         if pictures.dtype != np.uint8 or pictures.ndim != 3:
-            raise RuntimeError(f"{place}: pictures should be bytes in 3 dimensions, not {pictures.dtype} in {pictures.ndim}")
+            raise RuntimeError(
+                f"{place}: pictures should be bytes in 3 dimensions, not {pictures.dtype} in {pictures.ndim}"
+            )
         if labels.dtype != np.uint8 or labels.shape != pictures.shape[:1]:
-            raise RuntimeError(f"{place}: {len(pictures)} pictures, but the labels are {labels.dtype}{list(labels.shape)}")
+            raise RuntimeError(
+                f"{place}: {len(pictures)} pictures, but the labels are {labels.dtype}{list(labels.shape)}"
+            )
         return torch.from_numpy(pictures), torch.from_numpy(labels).to(torch.int64)
 
     def _read(self, name: str, md5: str) -> Any:

@@ -17,8 +17,13 @@ from typing import IO, Any
 from autograph_cli.torch._saving.files import whole_or_nothing
 
 __all__ = [
-    "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive", "download_url", "extract_archive",
-]  # fmt: skip
+    "calculate_md5",
+    "check_integrity",
+    "check_md5",
+    "download_and_extract_archive",
+    "download_url",
+    "extract_archive",
+]
 
 _PIECE = 1 << 20
 _PATIENCE = 30.0
@@ -44,8 +49,9 @@ def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
-def download_url(url: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None,
-                 max_redirect_hops: int = 3) -> None:  # fmt: skip
+def download_url(
+    url: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None, max_redirect_hops: int = 3
+) -> None:
     """Bring a file into the folder `root`, unless it is there with its MD5; how far it is stands on a terminal's stderr.
 
     RuntimeError where it cannot be reached, or is not the file that was meant; nothing is left behind then.
@@ -92,7 +98,9 @@ def _show(url: str, got: int, total: int) -> None:
         print(f"\r{os.path.basename(url)} {share}", end="", file=sys.stderr, flush=True)
 
 
-def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> str | Path:
+def extract_archive(
+    from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False
+) -> str | Path:
     """Unpack a .tar, .tar.gz, .tgz, .zip or .gz file into a folder, by default its own; where it went.
 
     RuntimeError for another kind, a damaged file, and an archive that would write outside of the folder, or links.
@@ -116,9 +124,14 @@ def extract_archive(from_path: str | Path, to_path: str | Path | None = None, re
     return folder
 
 
-def download_and_extract_archive(url: str, download_root: str | Path, extract_root: str | Path | None = None,
-                                 filename: str | Path | None = None, md5: str | None = None,
-                                 remove_finished: bool = False) -> None:  # fmt: skip
+def download_and_extract_archive(
+    url: str,
+    download_root: str | Path,
+    extract_root: str | Path | None = None,
+    filename: str | Path | None = None,
+    md5: str | None = None,
+    remove_finished: bool = False,
+) -> None:
     """`download_url`, then `extract_archive`, by default into the same folder."""
     download_root = os.path.expanduser(download_root)
     name = os.path.basename(url) if not filename else os.fspath(filename)

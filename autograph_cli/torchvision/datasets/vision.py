@@ -12,7 +12,9 @@ from autograph_cli.torch.utils.data import Dataset
 class StandardTransform:
     """One transform for the picture, one for its label."""
 
-    def __init__(self, transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None
+    ) -> None:
         self.transform = transform
         self.target_transform = target_transform
 
@@ -37,8 +39,13 @@ class VisionDataset(Dataset):
     ValueError where both `transforms` (for picture and label) and one of the single ones are given.
     """
 
-    def __init__(self, root: Any = None, transforms: Callable[..., Any] | None = None,
-                 transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        root: Any = None,
+        transforms: Callable[..., Any] | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+    ) -> None:
         self.root = os.path.expanduser(root) if isinstance(root, str) else root
         single = transform is not None or target_transform is not None
         if transforms is not None and single:

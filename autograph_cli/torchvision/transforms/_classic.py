@@ -192,8 +192,13 @@ def two(size: Any) -> tuple[int, ...]:
 class Resize(nn.Module):
     """The picture in another size: (height, width), or a number for the shorter edge."""
 
-    def __init__(self, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
-                 antialias: bool | None = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        size: Any,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
         super().__init__()
         if not isinstance(size, (int, Sequence)):
             raise TypeError(f"Size should be int or sequence. Got {type(size)}")

@@ -27,8 +27,9 @@ def below(limit: int) -> int:
 class RandomCrop(nn.Module):
     """A part of the picture, wherever; `padding` is added first, and with `pad_if_needed` what is missing."""
 
-    def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
-                 padding_mode: str = "constant") -> None:  # fmt: skip
+    def __init__(
+        self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0, padding_mode: str = "constant"
+    ) -> None:
         super().__init__()
         self.size = two(size)
         self.padding, self.pad_if_needed, self.fill, self.padding_mode = padding, pad_if_needed, fill, padding_mode
@@ -61,8 +62,14 @@ class RandomCrop(nn.Module):
 class RandomResizedCrop(nn.Module):
     """A part of the picture of a drawn area and shape, in the wanted size."""
 
-    def __init__(self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3.0 / 4.0, 4.0 / 3.0),
-                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        size: Any,
+        scale: Any = (0.08, 1.0),
+        ratio: Any = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: Any = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
         super().__init__()
         self.size = two(size)
         for name, value in (("Scale", scale), ("Ratio", ratio)):
@@ -139,11 +146,13 @@ class RandomGrayscale(_WithChance):
     def change(self, img: Any) -> Any:
         return F.rgb_to_grayscale(img, num_output_channels=F.get_image_num_channels(img))
 
+
 class RandomErasing(_WithChance):
     """A part of the tensor overwritten with `value` (a number, one per channel, or "random"), with probability `p`."""
 
-    def __init__(self, p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0,
-                 inplace: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, p: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0, inplace: bool = False
+    ) -> None:
         super().__init__(p)
         if not isinstance(value, (int, float, str, tuple, list)):
             raise TypeError("Argument value should be either a number or str or a sequence")
@@ -181,8 +190,11 @@ class RandomErasing(_WithChance):
         return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), inplace=self.inplace)
 
     def __repr__(self) -> str:
-        return (f"RandomErasing(p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, "
-                f"inplace={self.inplace})")  # fmt: skip
+        return (
+            f"RandomErasing(p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, "
+            f"inplace={self.inplace})"
+        )
+
 
 def turns(degrees: Any) -> list[float]:
     """The angles to draw between: of a number, it to both sides; ValueError for a negative one or another length."""
@@ -194,11 +206,18 @@ def turns(degrees: Any) -> list[float]:
         raise ValueError("degrees should be a sequence of length 2.")
     return [float(d) for d in degrees]
 
+
 class RandomRotation(nn.Module):
     """The picture turned by an angle between `degrees` (of a number: to both sides)."""
 
-    def __init__(self, degrees: Any, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-                 center: Any = None, fill: Any = 0) -> None:  # fmt: skip
+    def __init__(
+        self,
+        degrees: Any,
+        interpolation: Any = InterpolationMode.NEAREST,
+        expand: bool = False,
+        center: Any = None,
+        fill: Any = 0,
+    ) -> None:
         super().__init__()
         self.degrees = turns(degrees)
         self.interpolation, self.expand, self.center = mode_of(interpolation), expand, center
@@ -212,14 +231,20 @@ class RandomRotation(nn.Module):
     def forward(self, img: Any) -> Any:
         fill = self.fill
         if isinstance(img, Tensor):
-            fill = [float(f) for f in fill] if isinstance(fill, (tuple, list)) else [float(fill)] * F.get_dimensions(img)[0]
+            fill = (
+                [float(f) for f in fill]
+                if isinstance(fill, (tuple, list))
+                else [float(fill)] * F.get_dimensions(img)[0]
+            )
         return F.rotate(img, self.get_params(self.degrees), self.interpolation, self.expand, self.center, fill)
 
     def __repr__(self) -> str:
         detail = "" if self.center is None else f", center={self.center}"
         fill = "" if self.fill is None else f", fill={self.fill}"
-        return (f"RandomRotation(degrees={self.degrees}, interpolation={self.interpolation.value}, "
-                f"expand={self.expand}{detail}{fill})")  # fmt: skip
+        return (
+            f"RandomRotation(degrees={self.degrees}, interpolation={self.interpolation.value}, "
+            f"expand={self.expand}{detail}{fill})"
+        )
 
 
 def _range(value: Any, name: str, center: float = 1.0, bound: tuple[float, float] = (0, float("inf"))) -> Any:

@@ -36,7 +36,9 @@ def _sampled(image: Tensor, sample: Any, kinds: Sequence[Any] = _SAMPLED) -> Ten
     return (torch.round(result) if image.dtype in _ROUNDED else result).to(image.dtype)
 
 
-def resize(image: Tensor, size: Sequence[int], mode: InterpolationMode, antialias: bool, kinds: Any = _SAMPLED) -> Tensor:
+def resize(
+    image: Tensor, size: Sequence[int], mode: InterpolationMode, antialias: bool, kinds: Any = _SAMPLED
+) -> Tensor:
     """The picture in another size; other dtypes than `kinds` go by float32, and integers are rounded."""
     smooth = mode in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
     options: dict[str, Any] = {"align_corners": False, "antialias": antialias} if smooth else {}
@@ -56,9 +58,11 @@ def crop(image: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     if left < 0 or top < 0 or right > w or bottom > h:
         part = image[..., max(top, 0) : bottom, max(left, 0) : right]
         missing = (
-            max(min(right, 0) - left, 0), max(right - max(w, left), 0),
-            max(min(bottom, 0) - top, 0), max(bottom - max(h, top), 0),
-        )  # fmt: skip
+            max(min(right, 0) - left, 0),
+            max(right - max(w, left), 0),
+            max(min(bottom, 0) - top, 0),
+            max(bottom - max(h, top), 0),
+        )
         return nn.pad(part, list(missing), mode="constant", value=0.0)
     return image[..., top:bottom, left:right]
 
@@ -88,7 +92,9 @@ def _mirror(image: Tensor, sides: Sequence[int]) -> Tensor:
     """The picture with its own edge mirrored around it, the outermost pixels included."""
     left, top, right, bottom = sides
     if min(sides) < 0:
-        image = image[..., max(-top, 0) : image.shape[-2] - max(-bottom, 0), max(-left, 0) : image.shape[-1] - max(-right, 0)]
+        image = image[
+            ..., max(-top, 0) : image.shape[-2] - max(-bottom, 0), max(-left, 0) : image.shape[-1] - max(-right, 0)
+        ]
         left, top, right, bottom = (max(side, 0) for side in sides)
     across, down = _mirrored(left, image.shape[-1], right), _mirrored(top, image.shape[-2], bottom)
     return image[..., torch.tensor(down)[:, None], torch.tensor(across)[None, :]]
@@ -147,7 +153,9 @@ def _inverse_rotation(center: tuple[float, float], angle: float) -> list[float]:
 def _turned_size(matrix: list[float], width: int, height: int) -> tuple[int, int]:
     """The size of the smallest picture that holds the whole turned one."""
     half_w, half_h = 0.5 * width, 0.5 * height
-    corners = torch.tensor([[-half_w, -half_h, 1.0], [-half_w, half_h, 1.0], [half_w, half_h, 1.0], [half_w, -half_h, 1.0]])
+    corners = torch.tensor(
+        [[-half_w, -half_h, 1.0], [-half_w, half_h, 1.0], [half_w, half_h, 1.0], [half_w, -half_h, 1.0]]
+    )
     moved = torch.matmul(corners, torch.tensor(matrix).reshape(2, 3).T)
     offset = torch.tensor((half_w, half_h))
     low = torch.trunc((moved.min(dim=0)[0] + offset) / 1e-4) * 1e-4

@@ -15,10 +15,33 @@ from ._conversion import convert_image_dtype, pil_to_tensor, to_pil_image, to_te
 from ._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
-    "get_image_num_channels", "get_image_size", "hflip", "normalize", "pad", "pil_to_tensor", "resize", "resized_crop",
-    "rgb_to_grayscale", "rotate", "ten_crop", "to_grayscale", "to_pil_image", "to_tensor", "vflip",
-]  # fmt: skip
+    "InterpolationMode",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_hue",
+    "adjust_saturation",
+    "center_crop",
+    "convert_image_dtype",
+    "crop",
+    "erase",
+    "five_crop",
+    "get_dimensions",
+    "get_image_num_channels",
+    "get_image_size",
+    "hflip",
+    "normalize",
+    "pad",
+    "pil_to_tensor",
+    "resize",
+    "resized_crop",
+    "rgb_to_grayscale",
+    "rotate",
+    "ten_crop",
+    "to_grayscale",
+    "to_pil_image",
+    "to_tensor",
+    "vflip",
+]
 
 
 def _kind(img: Any) -> Any:
@@ -91,8 +114,13 @@ def resized_size(size: tuple[int, int], wanted: Sequence[int], max_size: int | N
     return (new_long, new_short) if width <= height else (new_short, new_long)
 
 
-def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
-           antialias: bool | None = True) -> Any:  # fmt: skip
+def resize(
+    img: Any,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
     """The picture in another size: (height, width), or a number for the shorter edge.
 
     >>> from autograph_cli import torch
@@ -125,9 +153,7 @@ def sides(padding: Any) -> list[int]:
         raise TypeError("Got inappropriate padding arg")
     numbers = [padding] if isinstance(padding, int) else list(padding)
     if len(numbers) not in (1, 2, 4):
-        raise ValueError(
-            f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(numbers)} element tuple"
-        )
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(numbers)} element tuple")
     return numbers * (4 // len(numbers))
 
 
@@ -160,8 +186,16 @@ def center_crop(img: Any, output_size: Any) -> Any:
     return crop(img, round((height - goal_h) / 2.0), round((width - goal_w) / 2.0), goal_h, goal_w)
 
 
-def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: Any,
-                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
+def resized_crop(
+    img: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
     """A part of the picture in another size."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
@@ -190,8 +224,14 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return _pictures.to_gray(img, num_output_channels)
 
 
-def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-           center: Any = None, fill: Any = None) -> Any:  # fmt: skip
+def rotate(
+    img: Any,
+    angle: float,
+    interpolation: Any = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> Any:
     """The picture turned counter-clockwise by an angle in degrees about `center` (x, y), by default its middle.
 
     `expand` makes room for all of it; what comes from outside is `fill` (0). TypeError for an angle that is no number.

@@ -21,7 +21,10 @@ from tests.torch.ops.record_expressions import cotangent, graph
 
 EXPECTED = Path(__file__).with_name("autocast.json")
 NARROW = {"float64": "float32", "complex128": "complex64"}
-LEAVES = {name: (values, NARROW.get(dtype, dtype), wanted) for name, (values, dtype, wanted) in record_expressions.LEAVES.items()}
+LEAVES = {
+    name: (values, NARROW.get(dtype, dtype), wanted)
+    for name, (values, dtype, wanted) in record_expressions.LEAVES.items()
+}
 
 MORE = """
 torch.cat([f, k]); torch.cat([k, k]); torch.cat([h, k]); torch.cat([f, f.double()]); torch.cat([k, k.double()]); torch.cat([i, k]); torch.cat([f, h])
@@ -51,7 +54,7 @@ F.grid_sample(b[None].bfloat16(), x[None, :, None, :2], align_corners=False); F.
 F.ctc_loss(b.bfloat16().log_softmax(2), torch.ones(3, 1, dtype=torch.long), [2, 2, 2], [1, 1, 1]); F.cosine_similarity(x, x.bfloat16()); F.pairwise_distance(x, x.bfloat16()); F.embedding(j, x); F.normalize(x.bfloat16()); F.gelu(x@x.T); F.dropout(k, 0.0)
 F.multi_head_attention_forward(x[:, None], x[:, None], x[:, None], 3, 1, x.repeat(5, 1)[:9], w.repeat(3), None, None, False, 0.0, x.repeat(2, 1)[:3], w)[0]; torch.nn.functional.group_norm(b.bfloat16(), 1); torch.lerp(k, k, 0.5); torch.where(k > 1, k, f); torch.addcmul(k, k, f)
 torch.nn.LSTM(3, 2)(x)[0].shape; torch.bucketize(k, f); torch.triangular_solve(x, x[:, :2]); torch.cholesky_inverse(x[:, :2].tril().bfloat16()); torch.lu_solve(x, *torch.linalg.lu_factor(x[:, :2])); torch.linalg.lstsq(x, x); torch.linalg.householder_product(x.T, w[:2]); torch.geqrf(x.bfloat16())
-"""  # fmt: skip
+"""
 
 LAYERS = {
     "x": """
@@ -95,13 +98,21 @@ LAYERS = {
 }
 """By the names of what they take (see `SIZES`): layers, parted by semicolons."""
 SIZES = {
-    "x": (2, 4, 6), "image": (2, 4, 6, 6), "volume": (1, 4, 4, 4, 4), "index": (2, 3), "tokens": (3, 2, 8), "token": (2, 8),
-}  # fmt: skip
+    "x": (2, 4, 6),
+    "image": (2, 4, 6, 6),
+    "volume": (1, 4, 4, 4, 4),
+    "index": (2, 3),
+    "tokens": (3, 2, 8),
+    "token": (2, 8),
+}
 
 
 def cases() -> list[str]:
     """Every expression, on float32."""
-    known = [c.replace("float64", "float32").replace(".double()", ".float()") for c in (*record_expressions.cases(), *record_functional.CASES)]
+    known = [
+        c.replace("float64", "float32").replace(".double()", ".float()")
+        for c in (*record_expressions.cases(), *record_functional.CASES)
+    ]
     return list(dict.fromkeys([*known, *(c for line in MORE.strip().splitlines() for c in line.split("; "))]))
 
 
@@ -134,7 +145,9 @@ def observe(torch: Any, code: str, region: Any) -> dict[str, Any]:
     if value.requires_grad and value.grad_fn is not None:
         found["graph"] = graph(value.grad_fn, leaves)
         try:
-            grads = torch.autograd.grad(value, list(leaves.values()), cotangent(torch, value), create_graph=True, allow_unused=True)
+            grads = torch.autograd.grad(
+                value, list(leaves.values()), cotangent(torch, value), create_graph=True, allow_unused=True
+            )
         except Exception as error:
             return found | {"no gradient": str(error).partition(". ")[0].partition("\n")[0]}
         kept = {name: g for name, g in zip(leaves, grads, strict=True) if g is not None}
@@ -151,7 +164,10 @@ def observe_layer(torch: Any, code: str, given: str) -> list[Any]:
     """The dtype of what a layer gives, the nodes, and the dtypes of the gradients."""
     torch.manual_seed(1)
     layer = eval(f"nn.{code}", {"nn": torch.nn})
-    inputs = [torch.randint(0, 5, SIZES[n]) if n == "index" else torch.randn(SIZES[n], requires_grad=True) for n in given.split()]
+    inputs = [
+        torch.randint(0, 5, SIZES[n]) if n == "index" else torch.randn(SIZES[n], requires_grad=True)
+        for n in given.split()
+    ]
     with on(torch):
         found = layer(*inputs)
     found = found[0] if isinstance(found, tuple) else found
@@ -193,8 +209,15 @@ def main() -> None:
     built = (f"{json.dumps(code)}: {json.dumps(observe_layer(torch, code, given))}" for code, given in layers())
     told = (f"{json.dumps(name)}: {json.dumps(run(torch))}" for name, run in SCENARIOS.items())
     EXPECTED.write_text(
-        '{"same": ' + json.dumps(same) + ',\n"changed": {\n' + ",\n".join(rows) + '\n},\n"layers": {\n' + ",\n".join(built)
-        + '\n},\n"scenarios": {\n' + ",\n".join(told) + "\n}}\n"
+        '{"same": '
+        + json.dumps(same)
+        + ',\n"changed": {\n'
+        + ",\n".join(rows)
+        + '\n},\n"layers": {\n'
+        + ",\n".join(built)
+        + '\n},\n"scenarios": {\n'
+        + ",\n".join(told)
+        + "\n}}\n"
     )
     print(f"{len(changed)} changed, {len(same)} as they are")
 

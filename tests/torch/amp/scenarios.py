@@ -55,9 +55,14 @@ def backward_inside_a_region_chooses_dtypes_too(torch: Any) -> Any:
     torch.manual_seed(0)
     a, found = torch.randn(3, 3, requires_grad=True), []
     runs = [
-        lambda: a @ a, lambda: torch.linalg.inv(a), lambda: a.prod(), lambda: torch.cdist(a, a + 1), lambda: F.mse_loss(a, a * 2),
-        lambda: F.scaled_dot_product_attention(a, a, a), lambda: F.conv1d(a[None], a[:, :, None]),
-    ]  # fmt: skip
+        lambda: a @ a,
+        lambda: torch.linalg.inv(a),
+        lambda: a.prod(),
+        lambda: torch.cdist(a, a + 1),
+        lambda: F.mse_loss(a, a * 2),
+        lambda: F.scaled_dot_product_attention(a, a, a),
+        lambda: F.conv1d(a[None], a[:, :, None]),
+    ]
     for run in runs:
         y = run().sum()
         with torch.autocast("cpu", torch.bfloat16):
@@ -77,11 +82,14 @@ def transforms_see_regions(torch: Any) -> Any:
     x, w, _ = leaves(torch)
     with torch.autocast("cpu", torch.bfloat16):
         found = [
-            func.grad(lambda w: (x @ w.t()).float().sum())(w), func.jvp(lambda v: v @ w.t(), (x,), (x,))[1],
-            func.vmap(lambda v: w @ v)(x), func.vmap(lambda v: torch.cat([v.bfloat16(), v]))(x),
-            func.vmap(lambda v: F.mse_loss(v.bfloat16(), v))(x), func.hessian(lambda v: (v @ v).float() * 1.0)(x[0]),
+            func.grad(lambda w: (x @ w.t()).float().sum())(w),
+            func.jvp(lambda v: v @ w.t(), (x,), (x,))[1],
+            func.vmap(lambda v: w @ v)(x),
+            func.vmap(lambda v: torch.cat([v.bfloat16(), v]))(x),
+            func.vmap(lambda v: F.mse_loss(v.bfloat16(), v))(x),
+            func.hessian(lambda v: (v @ v).float() * 1.0)(x[0]),
             func.jacrev(lambda v: w @ v)(x[0]),
-        ]  # fmt: skip
+        ]
     return [str(t.dtype) for t in found]
 
 
@@ -101,11 +109,16 @@ def custom_functions_run_as_their_forward_did(torch: Any) -> Any:
 
     fwd, bwd = torch.amp.custom_fwd, torch.amp.custom_bwd
     kinds = [
-        (forward, backward), (fwd(forward, device_type="cpu"), bwd(backward, device_type="cpu")),
+        (forward, backward),
+        (fwd(forward, device_type="cpu"), bwd(backward, device_type="cpu")),
         (fwd(device_type="cpu", cast_inputs=torch.float32)(forward), bwd(device_type="cpu")(backward)),
-    ]  # fmt: skip
+    ]
     for forward_, backward_ in kinds:
-        made = type("Product", (torch.autograd.Function,), {"forward": staticmethod(forward_), "backward": staticmethod(backward_)})
+        made = type(
+            "Product",
+            (torch.autograd.Function,),
+            {"forward": staticmethod(forward_), "backward": staticmethod(backward_)},
+        )
         with torch.autocast("cpu", torch.bfloat16):
             y = made.apply(x.bfloat16(), w)
             y.float().sum().backward(retain_graph=True)
@@ -127,7 +140,13 @@ def checkpoints_run_again_in_the_region(torch: Any) -> Any:
         seen = []
 
         def run(x: Any, seen: Any = seen) -> Any:
-            seen.append([torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu")), torch.is_autocast_cache_enabled()])
+            seen.append(
+                [
+                    torch.is_autocast_enabled("cpu"),
+                    str(torch.get_autocast_dtype("cpu")),
+                    torch.is_autocast_cache_enabled(),
+                ]
+            )
             return torch.nn.functional.linear(x.tanh(), w, b).relu()
 
         given = x.clone().requires_grad_()
@@ -166,8 +185,13 @@ def regions_nest_and_end(torch: Any) -> Any:
     found: list[Any] = []
 
     def state() -> list[Any]:
-        return [torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled(), str(torch.get_autocast_dtype("cpu")),
-                torch.is_autocast_cache_enabled(), str((x @ x.t()).dtype)]  # fmt: skip
+        return [
+            torch.is_autocast_enabled("cpu"),
+            torch.is_autocast_enabled(),
+            str(torch.get_autocast_dtype("cpu")),
+            torch.is_autocast_cache_enabled(),
+            str((x @ x.t()).dtype),
+        ]
 
     @torch.autocast("cpu", enabled=False)
     def without(x: Any) -> Any:
@@ -210,17 +234,28 @@ def questions_and_refusals(torch: Any) -> Any:
     runs = [
         *(lambda d=d: amp.is_autocast_available(d) for d in ("cpu", "cuda", "mps", "xpu", "meta")),
         *(lambda d=d: torch.get_autocast_dtype(d) for d in ("cpu", "cuda", "mps", "xpu", "meta")),
-        lambda: torch.autocast("cpu")(3), lambda: torch.set_autocast_enabled("cpu"), lambda: torch.get_autocast_dtype(None),
-        lambda: torch.is_autocast_enabled("meta"), lambda: amp.custom_fwd(device_type=3), lambda: amp.custom_bwd(device_type=3),
-        lambda: amp.GradScaler("cpu", growth_factor=1.0), lambda: amp.GradScaler("cpu", backoff_factor=1.0),
-    ]  # fmt: skip
+        lambda: torch.autocast("cpu")(3),
+        lambda: torch.set_autocast_enabled("cpu"),
+        lambda: torch.get_autocast_dtype(None),
+        lambda: torch.is_autocast_enabled("meta"),
+        lambda: amp.custom_fwd(device_type=3),
+        lambda: amp.custom_bwd(device_type=3),
+        lambda: amp.GradScaler("cpu", growth_factor=1.0),
+        lambda: amp.GradScaler("cpu", backoff_factor=1.0),
+    ]
     warned = []
     for run in (
-        lambda: torch.autocast("cuda"), lambda: torch.autocast("cpu", torch.float32), lambda: amp.GradScaler(),
-        lambda: torch.cpu.amp.autocast(), lambda: torch.cpu.amp.GradScaler(), lambda: torch.is_autocast_cpu_enabled(),
-        lambda: torch.get_autocast_gpu_dtype(), lambda: torch.set_autocast_cpu_enabled(False),
-        lambda: torch.set_autocast_cpu_dtype(torch.bfloat16), lambda: torch.get_autocast_cpu_dtype(),
-    ):  # fmt: skip
+        lambda: torch.autocast("cuda"),
+        lambda: torch.autocast("cpu", torch.float32),
+        lambda: amp.GradScaler(),
+        lambda: torch.cpu.amp.autocast(),
+        lambda: torch.cpu.amp.GradScaler(),
+        lambda: torch.is_autocast_cpu_enabled(),
+        lambda: torch.get_autocast_gpu_dtype(),
+        lambda: torch.set_autocast_cpu_enabled(False),
+        lambda: torch.set_autocast_cpu_dtype(torch.bfloat16),
+        lambda: torch.get_autocast_cpu_dtype(),
+    ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run()
@@ -232,7 +267,10 @@ def a_model_learns(torch: Any) -> Any:
     torch.manual_seed(0)
     nn, x = torch.nn, torch.randn(6, 4)
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
-    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+    optimizer, scaler = (
+        torch.optim.SGD(model.parameters(), lr=0.1),
+        torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2),
+    )
     found = []
     for _ in range(3):
         optimizer.zero_grad()
@@ -258,7 +296,14 @@ def losses_are_scaled(torch: Any) -> Any:
     scaler.unscale_(optimizer)
     tell([w.grad.tolist(), outcome(lambda: scaler.unscale_(optimizer)), outcome(lambda: pickle.dumps(scaler))])
     scaler.step(optimizer)
-    tell([w.tolist(), outcome(lambda: scaler.step(optimizer)), outcome(lambda: scaler.unscale_(optimizer)), outcome(scaler.update)])
+    tell(
+        [
+            w.tolist(),
+            outcome(lambda: scaler.step(optimizer)),
+            outcome(lambda: scaler.unscale_(optimizer)),
+            outcome(scaler.update),
+        ]
+    )
     tell([str(scaler._scale), str(scaler._growth_tracker), outcome(scaler.update)])
     scaler.scale((w * torch.tensor([1.0, float("inf")])).sum()).backward()
     scaler.step(optimizer)
@@ -283,15 +328,30 @@ def losses_are_scaled(torch: Any) -> Any:
     big.update()
     tell([big.get_scale(), big._get_growth_tracker()])
     silent = torch.amp.GradScaler("cuda", enabled=False)
-    tell([silent.scale(3), silent.state_dict(), silent.get_scale(), outcome(lambda: silent.step(optimizer)), outcome(silent.update)])
+    tell(
+        [
+            silent.scale(3),
+            silent.state_dict(),
+            silent.get_scale(),
+            outcome(lambda: silent.step(optimizer)),
+            outcome(silent.update),
+        ]
+    )
     return found
 
 
 SCENARIOS = {
     run.__name__.replace("_", " "): run
     for run in (
-        casts_are_kept_for_leaves, backward_inside_a_region_chooses_dtypes_too, transforms_see_regions,
-        custom_functions_run_as_their_forward_did, checkpoints_run_again_in_the_region, layers_in_a_region, regions_nest_and_end,
-        questions_and_refusals, a_model_learns, losses_are_scaled,
+        casts_are_kept_for_leaves,
+        backward_inside_a_region_chooses_dtypes_too,
+        transforms_see_regions,
+        custom_functions_run_as_their_forward_did,
+        checkpoints_run_again_in_the_region,
+        layers_in_a_region,
+        regions_nest_and_end,
+        questions_and_refusals,
+        a_model_learns,
+        losses_are_scaled,
     )
-}  # fmt: skip
+}

@@ -15,9 +15,8 @@ ROUGH = ("multi_head_attention_forward(x[:, None]",)
 """Where roundings to eight bits follow each other, and the last bit of one decides."""
 
 REFUSED = {
-    "NotImplementedError: \"lu_cpu\" not implemented for 'BFloat16'":
-    "RuntimeError: linalg.det: Low precision dtypes not supported. Got BFloat16",
-}  # fmt: skip
+    "NotImplementedError: \"lu_cpu\" not implemented for 'BFloat16'": "RuntimeError: linalg.det: Low precision dtypes not supported. Got BFloat16",
+}
 """What the engine refuses in other words."""
 
 
@@ -52,7 +51,9 @@ def test_an_expression_has_the_dtypes_graphs_and_numbers_of_pytorch(code):
 
 
 def test_all_other_expressions_are_as_they_are_without():
-    assert [code for code in RECORDED["same"] if observe(torch, code, on(torch)) != observe(torch, code, off(torch))] == []
+    assert [
+        code for code in RECORDED["same"] if observe(torch, code, on(torch)) != observe(torch, code, off(torch))
+    ] == []
 
 
 def test_every_layer_has_the_dtypes_and_nodes_of_pytorch():

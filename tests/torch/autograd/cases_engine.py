@@ -752,15 +752,25 @@ def engine_anomalies_are_told_with_all_they_came_from(torch):
 def engine_nodes_of_derivatives_run_in_one_order(torch):
     """Which node of the first, second and third derivative runs when: two gradients of one node are worked out in a certain order."""
     pair = made(
-        torch, lambda ctx, x: (ctx.save_for_backward(x, x.sin()), x.sin() * x, x.sin())[1:],
-        lambda ctx, g, h: g * (ctx.saved_tensors[0].sin() + ctx.saved_tensors[0].cos()) + h * ctx.saved_tensors[0].cos(),
-    )  # fmt: skip
+        torch,
+        lambda ctx, x: (ctx.save_for_backward(x, x.sin()), x.sin() * x, x.sin())[1:],
+        lambda ctx, g, h: (
+            g * (ctx.saved_tensors[0].sin() + ctx.saved_tensors[0].cos()) + h * ctx.saved_tensors[0].cos()
+        ),
+    )
     seen = []
     functions = (
-        lambda a, b: a * b, lambda a, b: (a + 3) ** b, lambda a, b: a.lerp(b, a * b), lambda a, b: torch.addcmul(a, a, b),
-        lambda a, b: torch.where(a > b, a * b, b), lambda a, b: torch.nn.functional.mse_loss(a, b), lambda a, b: a.sum() * b - a.exp(),
-        lambda a, b: (a[:, None] * b) @ b, lambda a, b: torch.outer(a, b).tanh(), lambda a, b: torch.maximum(a * b, b),
-    )  # fmt: skip
+        lambda a, b: a * b,
+        lambda a, b: (a + 3) ** b,
+        lambda a, b: a.lerp(b, a * b),
+        lambda a, b: torch.addcmul(a, a, b),
+        lambda a, b: torch.where(a > b, a * b, b),
+        lambda a, b: torch.nn.functional.mse_loss(a, b),
+        lambda a, b: a.sum() * b - a.exp(),
+        lambda a, b: (a[:, None] * b) @ b,
+        lambda a, b: torch.outer(a, b).tanh(),
+        lambda a, b: torch.maximum(a * b, b),
+    )
     for f in functions:
         x = leaf(torch, 0.3, 0.7)
         current, orders = f(*pair.apply(x)), []
@@ -823,7 +833,9 @@ def _three_derivatives(torch, f, shapes):
     for order in range(3):
         if not current.requires_grad:
             break
-        gradients = torch.autograd.grad((current if order else current**2).sum(), inputs, create_graph=True, allow_unused=True)
+        gradients = torch.autograd.grad(
+            (current if order else current**2).sum(), inputs, create_graph=True, allow_unused=True
+        )
         found.append([None if g is None else graph(g) for g in gradients])
         current = sum((g.sum() for g in gradients if g is not None and g.requires_grad), torch.zeros(()))
     return found
@@ -834,11 +846,18 @@ def engine_graphs_of_products_of_small_matrices(torch):
     """Rows, columns and single numbers: their strides choose the formula of a product's gradient."""
     linear = torch.nn.functional.linear
     products = {
-        "mm": lambda a, b: a @ b, "transposed": lambda a, b: (b.t() @ a.t()).tanh(), "linear": lambda a, b: linear(a, b.t()),
-        "twice": lambda a, b: (a @ b) @ b.t(), "addmm": lambda a, b: torch.addmm(a.sum(1, keepdim=True), a, b), "mv": lambda a, b: a @ b[:, 0],
-        "vm": lambda a, b: a[0] @ b, "bmm": lambda a, b: a[None] @ b[None], "new dimensions": lambda a, b: a[0][None] @ b[:, 0][:, None],
-        "outer": lambda a, b: torch.outer(a[0], b[0]), "expanded": lambda a, b: a[0].expand(3, -1) @ b,
-    }  # fmt: skip
+        "mm": lambda a, b: a @ b,
+        "transposed": lambda a, b: (b.t() @ a.t()).tanh(),
+        "linear": lambda a, b: linear(a, b.t()),
+        "twice": lambda a, b: (a @ b) @ b.t(),
+        "addmm": lambda a, b: torch.addmm(a.sum(1, keepdim=True), a, b),
+        "mv": lambda a, b: a @ b[:, 0],
+        "vm": lambda a, b: a[0] @ b,
+        "bmm": lambda a, b: a[None] @ b[None],
+        "new dimensions": lambda a, b: a[0][None] @ b[:, 0][:, None],
+        "outer": lambda a, b: torch.outer(a[0], b[0]),
+        "expanded": lambda a, b: a[0].expand(3, -1) @ b,
+    }
     shapes = [((n, k), (k, m)) for n in (1, 2) for k in (1, 3) for m in (1, 2)]
     return {name: [_told_short(_three_derivatives(torch, f, pair)) for pair in shapes] for name, f in products.items()}
 
@@ -847,13 +866,26 @@ def engine_graphs_of_products_of_small_matrices(torch):
 def engine_layout_of_results_of_two_tensors(torch):
     """Strides where the arguments lie in different orders."""
     lay = {
-        "rows": lambda n, m: torch.ones(n, m), "columns": lambda n, m: torch.ones(m, n).t(), "one row": lambda n, m: torch.ones(1, m).expand(n, m),
-        "one column": lambda n, m: torch.ones(n, 1).expand(n, m), "steps": lambda n, m: torch.ones(n, 2 * m)[:, ::2], "vector": lambda n, m: torch.ones(m),
-    }  # fmt: skip
+        "rows": lambda n, m: torch.ones(n, m),
+        "columns": lambda n, m: torch.ones(m, n).t(),
+        "one row": lambda n, m: torch.ones(1, m).expand(n, m),
+        "one column": lambda n, m: torch.ones(n, 1).expand(n, m),
+        "steps": lambda n, m: torch.ones(n, 2 * m)[:, ::2],
+        "vector": lambda n, m: torch.ones(m),
+    }
     operations = (
-        torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2, torch.pow, torch.hypot,
-        lambda a, b: torch.where(a > 0, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: torch.addcmul(a, b, a),
-    )  # fmt: skip
+        torch.add,
+        torch.sub,
+        torch.mul,
+        torch.div,
+        torch.maximum,
+        torch.atan2,
+        torch.pow,
+        torch.hypot,
+        lambda a, b: torch.where(a > 0, a, b),
+        lambda a, b: torch.lerp(a, b, b),
+        lambda a, b: torch.addcmul(a, b, a),
+    )
     found = {}
     for one in lay:
         for other in lay:

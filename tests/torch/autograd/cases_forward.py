@@ -29,9 +29,15 @@ def forward_levels(torch):
     x, t = pair(torch)
     with forward.dual_level() as level:
         d = forward.make_dual(x, t)
-        found = [level, err(lambda: forward.dual_level().__enter__()), err(forward.enter_dual_level),
-                 err(lambda: forward.make_dual(x, t, level=3)), err(lambda: forward.unpack_dual(d, level=3)),
-                 err(lambda: forward.make_dual(d, t)), err(lambda: forward.exit_dual_level(level=2))]  # fmt: skip
+        found = [
+            level,
+            err(lambda: forward.dual_level().__enter__()),
+            err(forward.enter_dual_level),
+            err(lambda: forward.make_dual(x, t, level=3)),
+            err(lambda: forward.unpack_dual(d, level=3)),
+            err(lambda: forward.make_dual(d, t)),
+            err(lambda: forward.exit_dual_level(level=2)),
+        ]
     return found, forward.unpack_dual(d), forward.enter_dual_level(), forward.exit_dual_level()
 
 
@@ -59,13 +65,26 @@ def forward_flags(torch):
     with forward.dual_level():
         d, w = forward.make_dual(x, t), forward.make_dual(leaf(torch), t)
         y = w * d
-        return [d.is_leaf, d.requires_grad, w.is_leaf, w.requires_grad, y.requires_grad, forward.unpack_dual(y).tangent.requires_grad,
-                d.tolist(), d[1].item(), isinstance(d, torch.Tensor), forward.unpack_dual(d).tangent is t]  # fmt: skip
+        return [
+            d.is_leaf,
+            d.requires_grad,
+            w.is_leaf,
+            w.requires_grad,
+            y.requires_grad,
+            forward.unpack_dual(y).tangent.requires_grad,
+            d.tolist(),
+            d[1].item(),
+            isinstance(d, torch.Tensor),
+            forward.unpack_dual(d).tangent is t,
+        ]
 
 
 @case
 def forward_leaves_behind(torch):
-    return [followed(torch, f) for f in (lambda d: d.detach(), lambda d: d.data, lambda d: d > 1, lambda d: d.long(), lambda d: d.clone())]
+    return [
+        followed(torch, f)
+        for f in (lambda d: d.detach(), lambda d: d.data, lambda d: d > 1, lambda d: d.long(), lambda d: d.clone())
+    ]
 
 
 @case
@@ -82,20 +101,39 @@ def forward_without_grad(torch):
 
 @case
 def forward_types(torch):
-    return [followed(torch, f) for f in (lambda d: d.double(), lambda d: d * torch.ones(3, dtype=torch.float64), lambda d: d + 1j, lambda d: d * 2j,
-                                         lambda d: d.half().float())]  # fmt: skip
+    return [
+        followed(torch, f)
+        for f in (
+            lambda d: d.double(),
+            lambda d: d * torch.ones(3, dtype=torch.float64),
+            lambda d: d + 1j,
+            lambda d: d * 2j,
+            lambda d: d.half().float(),
+        )
+    ]
 
 
 @case
 def forward_broadcasts(torch):
-    return [followed(torch, f) for f in (lambda d: d + torch.zeros(2, 3), lambda d: torch.where(d > 1, d, torch.zeros(2, 1)), lambda d: d.expand(2, 3),
-                                         lambda d: torch.maximum(d, torch.full((2, 1), 1.5)), lambda d: d[:, None] ** d)]  # fmt: skip
+    return [
+        followed(torch, f)
+        for f in (
+            lambda d: d + torch.zeros(2, 3),
+            lambda d: torch.where(d > 1, d, torch.zeros(2, 1)),
+            lambda d: d.expand(2, 3),
+            lambda d: torch.maximum(d, torch.full((2, 1), 1.5)),
+            lambda d: d[:, None] ** d,
+        )
+    ]
 
 
 @case
 def forward_out_is_refused(torch):
     return followed(torch, lambda d: torch.tensor(0.0)), [
-        followed(torch, lambda d: [torch.tensor(float("NotImplementedError" in err(lambda: torch.sin(d, out=torch.empty(3)))))])
+        followed(
+            torch,
+            lambda d: [torch.tensor(float("NotImplementedError" in err(lambda: torch.sin(d, out=torch.empty(3)))))],
+        )
     ]
 
 
@@ -105,7 +143,15 @@ def forward_unsupported(torch):
     x, t = pair(torch)
     with forward.dual_level():
         d = forward.make_dual(x, t)
-        return [err(f) for f in (lambda: torch.heaviside(d, d), lambda: torch.igamma(d, d), lambda: d // 2, lambda: torch.cdist(d[None], d[None]))]
+        return [
+            err(f)
+            for f in (
+                lambda: torch.heaviside(d, d),
+                lambda: torch.igamma(d, d),
+                lambda: d // 2,
+                lambda: torch.cdist(d[None], d[None]),
+            )
+        ]
 
 
 def changed(f):
@@ -194,18 +240,43 @@ def forward_in_place_shape(torch, d):
 @changed
 def forward_views(torch, d):
     m = torch.stack([d, d * 2])
-    return m.t(), m.t().reshape(-1), m[:, 1:], m.unsqueeze(0).squeeze(), m.diagonal(), m.view(-1)[::2], m.as_strided((2, 2), (1, 2)), *m.unbind(1), *m.split(2, 1)
+    return (
+        m.t(),
+        m.t().reshape(-1),
+        m[:, 1:],
+        m.unsqueeze(0).squeeze(),
+        m.diagonal(),
+        m.view(-1)[::2],
+        m.as_strided((2, 2), (1, 2)),
+        *m.unbind(1),
+        *m.split(2, 1),
+    )
 
 
 @changed
 def forward_strided(torch, d):
     m = torch.stack([d, d * 2]).t()
-    return (m * 2).t().view(-1), m.exp().t().view(6), m.contiguous().view(-1), m.expand(2, 3, 2).reshape(-1), d.expand(2, 3)[:, 1:]
+    return (
+        (m * 2).t().view(-1),
+        m.exp().t().view(6),
+        m.contiguous().view(-1),
+        m.expand(2, 3, 2).reshape(-1),
+        d.expand(2, 3)[:, 1:],
+    )
 
 
 @changed
 def forward_chooses(torch, d):
-    return d.max(), d.min(0).values, d.sort(descending=True).values, d.topk(2).values, d.median(), d[torch.tensor([2, 0])], d[d > 1.5], d.gather(0, torch.tensor([1, 1]))
+    return (
+        d.max(),
+        d.min(0).values,
+        d.sort(descending=True).values,
+        d.topk(2).values,
+        d.median(),
+        d[torch.tensor([2, 0])],
+        d[d > 1.5],
+        d.gather(0, torch.tensor([1, 1])),
+    )
 
 
 @case
@@ -222,8 +293,28 @@ def forward_graphs(torch):
     """The nodes that tangents leave where the primal requires a gradient."""
     forward = torch.autograd.forward_ad
     found = []
-    for f in (torch.sin, torch.exp, torch.relu, torch.neg, torch.tanh, torch.sigmoid, lambda x: x * x, lambda x: x @ x, lambda x: x[None] @ x[:, None], lambda x: x**3, lambda x: x.exp() * x, lambda x: x / x, lambda x: x.softmax(0), lambda x: x.log_softmax(0), lambda x: x.sum(), lambda x: x.view(3, 1), lambda x: x.t(),
-              lambda x: x.mean(), lambda x: x.clone(), lambda x: x[1:]):  # fmt: skip
+    for f in (
+        torch.sin,
+        torch.exp,
+        torch.relu,
+        torch.neg,
+        torch.tanh,
+        torch.sigmoid,
+        lambda x: x * x,
+        lambda x: x @ x,
+        lambda x: x[None] @ x[:, None],
+        lambda x: x**3,
+        lambda x: x.exp() * x,
+        lambda x: x / x,
+        lambda x: x.softmax(0),
+        lambda x: x.log_softmax(0),
+        lambda x: x.sum(),
+        lambda x: x.view(3, 1),
+        lambda x: x.t(),
+        lambda x: x.mean(),
+        lambda x: x.clone(),
+        lambda x: x[1:],
+    ):
         with forward.dual_level():
             found.append(graph(forward.unpack_dual(f(forward.make_dual(leaf(torch), torch.ones(3)))).tangent))
     return found
@@ -291,8 +382,10 @@ def forward_function_not_differentiable(torch):
         ctx.mark_non_differentiable(y)
         return x * 2, y
 
-    return [err(lambda jvp=jvp: followed(torch, made(torch, forward, lambda ctx, g, _: g, jvp=jvp).apply))
-            for jvp in (lambda ctx, t: (t * 2, None), lambda ctx, t: (t * 2, t))]  # fmt: skip
+    return [
+        err(lambda jvp=jvp: followed(torch, made(torch, forward, lambda ctx, g, _: g, jvp=jvp).apply))
+        for jvp in (lambda ctx, t: (t * 2, None), lambda ctx, t: (t * 2, t))
+    ]
 
 
 @case
@@ -321,21 +414,41 @@ def forward_function_view(torch):
 @case
 def func_grad_refuses(torch):
     g, (x, _) = torch.func.grad, pair(torch)
-    return [err(f) for f in (
-        lambda: g(torch.sin)(x), lambda: g(lambda x: 3.0)(x), lambda: g(lambda x: (x.sum(), 1))(x), lambda: g(lambda x: x.sum(), has_aux=True)(x),
-        lambda: g(lambda x: x.sum(), argnums=2)(x), lambda: g(lambda x: x.sum(), argnums=())(x), lambda: g(lambda x, y: x.sum(), argnums=(0, 0))(x, x),
-        lambda: g(lambda x: x.sum(), argnums="a")(x), lambda: g(lambda x: x.sum())(3), lambda: g(lambda x: x.sum())(x.int()),
-        lambda: g(lambda x: (x * 1j).sum())(x),
-    )]  # fmt: skip
+    return [
+        err(f)
+        for f in (
+            lambda: g(torch.sin)(x),
+            lambda: g(lambda x: 3.0)(x),
+            lambda: g(lambda x: (x.sum(), 1))(x),
+            lambda: g(lambda x: x.sum(), has_aux=True)(x),
+            lambda: g(lambda x: x.sum(), argnums=2)(x),
+            lambda: g(lambda x: x.sum(), argnums=())(x),
+            lambda: g(lambda x, y: x.sum(), argnums=(0, 0))(x, x),
+            lambda: g(lambda x: x.sum(), argnums="a")(x),
+            lambda: g(lambda x: x.sum())(3),
+            lambda: g(lambda x: x.sum())(x.int()),
+            lambda: g(lambda x: (x * 1j).sum())(x),
+        )
+    ]
 
 
 @case
 def func_grad_arguments(torch):
     g, (x, t) = torch.func.grad, pair(torch)
     f = lambda x, y, k=2: (x * y * k).sum()  # noqa: E731
-    return [g(f)(x, t), g(f, argnums=1)(x, t), g(f, argnums=(1, 0))(x, t), g(f, argnums=-1)(x, t), g(f)(x, t, k=5), g(f, argnums=1)(x, x * 0),
-            g(lambda d: (d["a"] * d["b"][0]).sum())({"a": x, "b": [t]}), g(lambda x: (x.sum(), {"y": x * 2}), has_aux=True)(x),
-            torch.func.grad_and_value(f)(x, t), torch.func.grad_and_value(lambda x: (x.sum(), x), has_aux=True)(x), g(lambda x: t.sum())(x)]  # fmt: skip
+    return [
+        g(f)(x, t),
+        g(f, argnums=1)(x, t),
+        g(f, argnums=(1, 0))(x, t),
+        g(f, argnums=-1)(x, t),
+        g(f)(x, t, k=5),
+        g(f, argnums=1)(x, x * 0),
+        g(lambda d: (d["a"] * d["b"][0]).sum())({"a": x, "b": [t]}),
+        g(lambda x: (x.sum(), {"y": x * 2}), has_aux=True)(x),
+        torch.func.grad_and_value(f)(x, t),
+        torch.func.grad_and_value(lambda x: (x.sum(), x), has_aux=True)(x),
+        g(lambda x: t.sum())(x),
+    ]
 
 
 @case
@@ -347,45 +460,87 @@ def func_grad_modes(torch):
     c = torch.func.grad(lambda x: (x * x).sum())(leaf(torch))
     w = leaf(torch)
     d = torch.func.grad(lambda x: (x * w).sum())(x)
-    return a, b, c.requires_grad, d.requires_grad, torch.func.vjp(lambda x: x * x, x)[0], torch.func.vjp(lambda x: x * w, x)[0].requires_grad
+    return (
+        a,
+        b,
+        c.requires_grad,
+        d.requires_grad,
+        torch.func.vjp(lambda x: x * x, x)[0],
+        torch.func.vjp(lambda x: x * w, x)[0].requires_grad,
+    )
 
 
 @case
 def func_vjp_refuses(torch):
     v, (x, _) = torch.func.vjp, pair(torch)
-    return [err(f) for f in (
-        lambda: v(torch.sin, x)[1](x[:2]), lambda: v(lambda x: {"a": x * 2, "b": x}, x)[1](x), lambda: v(torch.sin, 3.0), lambda: v(lambda x: 3.0, x),
-        lambda: v(lambda x: x, x, has_aux=True), lambda: v(lambda x: (), x),
-    )]  # fmt: skip
+    return [
+        err(f)
+        for f in (
+            lambda: v(torch.sin, x)[1](x[:2]),
+            lambda: v(lambda x: {"a": x * 2, "b": x}, x)[1](x),
+            lambda: v(torch.sin, 3.0),
+            lambda: v(lambda x: 3.0, x),
+            lambda: v(lambda x: x, x, has_aux=True),
+            lambda: v(lambda x: (), x),
+        )
+    ]
 
 
 @case
 def func_jvp_refuses(torch):
     j, (x, t) = torch.func.jvp, pair(torch)
-    return [err(f) for f in (
-        lambda: j(torch.sin, x, t), lambda: j(torch.sin, (x,), t), lambda: j(torch.sin, (x,), (t[:2],)), lambda: j(torch.sin, (), ()),
-        lambda: j(torch.sin, (1.0,), (t,)), lambda: j(torch.sin, (x,), (1.0,)), lambda: j(lambda x: 3.0, (x,), (t,)),
-        lambda: j(lambda x: x, (x,), (t,), has_aux=True), lambda: j(lambda x: torch.ones(2), (x,), (t,), strict=True),
-        lambda: j(torch.sin, (x.int(),), (t.int(),)), lambda: j(torch.sin, (x,), (t.int(),)),
-    )]  # fmt: skip
+    return [
+        err(f)
+        for f in (
+            lambda: j(torch.sin, x, t),
+            lambda: j(torch.sin, (x,), t),
+            lambda: j(torch.sin, (x,), (t[:2],)),
+            lambda: j(torch.sin, (), ()),
+            lambda: j(torch.sin, (1.0,), (t,)),
+            lambda: j(torch.sin, (x,), (1.0,)),
+            lambda: j(lambda x: 3.0, (x,), (t,)),
+            lambda: j(lambda x: x, (x,), (t,), has_aux=True),
+            lambda: j(lambda x: torch.ones(2), (x,), (t,), strict=True),
+            lambda: j(torch.sin, (x.int(),), (t.int(),)),
+            lambda: j(torch.sin, (x,), (t.int(),)),
+        )
+    ]
 
 
 @case
 def func_jvp_results(torch):
     j, (x, t) = torch.func.jvp, pair(torch)
-    return [j(torch.sin, (x,), (t,)), j(lambda x: torch.ones(2), (x,), (t,)), j(lambda x: (x, x * 2), (x,), (t,), has_aux=True),
-            j(lambda d, y: {"p": d["a"] * y, "s": (y, 2 * y)}, ({"a": x}, x), ({"a": t}, t)), j(lambda x: x * x, (leaf(torch),), (t,))[1].requires_grad]  # fmt: skip
+    return [
+        j(torch.sin, (x,), (t,)),
+        j(lambda x: torch.ones(2), (x,), (t,)),
+        j(lambda x: (x, x * 2), (x,), (t,), has_aux=True),
+        j(lambda d, y: {"p": d["a"] * y, "s": (y, 2 * y)}, ({"a": x}, x), ({"a": t}, t)),
+        j(lambda x: x * x, (leaf(torch),), (t,))[1].requires_grad,
+    ]
 
 
 @case
 def func_jacobians_refuse(torch):
     f, (x, _) = torch.func, pair(torch)
-    return [err(g) for g in (
-        lambda: f.jacrev(lambda x: 3.0)(x), lambda: f.jacrev(torch.sin, chunk_size=0), lambda: f.jacrev(torch.sin)(3.0), lambda: f.jacrev(lambda x: x, has_aux=True)(x),
-        lambda: f.jacfwd(lambda x: x, has_aux=True)(x), lambda: f.jacfwd(lambda x: 3.0)(x), lambda: f.jacfwd(lambda x: x, randomness="foo")(x),
-        lambda: f.jacrev(lambda z: z * z)(x + 1j), lambda: f.jacfwd(lambda z: z * z)(x + 1j), lambda: f.jacfwd(lambda z: z * 1j)(x),
-        lambda: f.jacrev(lambda z: z * 1j)(x), lambda: f.jacrev(torch.sin)(x.int()), lambda: f.jacfwd(torch.sin)(x.int()), lambda: f.jacfwd(lambda x: x * torch.rand(3))(x),
-    )]  # fmt: skip
+    return [
+        err(g)
+        for g in (
+            lambda: f.jacrev(lambda x: 3.0)(x),
+            lambda: f.jacrev(torch.sin, chunk_size=0),
+            lambda: f.jacrev(torch.sin)(3.0),
+            lambda: f.jacrev(lambda x: x, has_aux=True)(x),
+            lambda: f.jacfwd(lambda x: x, has_aux=True)(x),
+            lambda: f.jacfwd(lambda x: 3.0)(x),
+            lambda: f.jacfwd(lambda x: x, randomness="foo")(x),
+            lambda: f.jacrev(lambda z: z * z)(x + 1j),
+            lambda: f.jacfwd(lambda z: z * z)(x + 1j),
+            lambda: f.jacfwd(lambda z: z * 1j)(x),
+            lambda: f.jacrev(lambda z: z * 1j)(x),
+            lambda: f.jacrev(torch.sin)(x.int()),
+            lambda: f.jacfwd(torch.sin)(x.int()),
+            lambda: f.jacfwd(lambda x: x * torch.rand(3))(x),
+        )
+    ]
 
 
 @case
@@ -393,13 +548,18 @@ def func_jacobians_of_trees(torch):
     f, (x, t) = torch.func, pair(torch)
     g = lambda d: {"s": d["a"] * 2, "t": d["b"].sum()}  # noqa: E731
     h = lambda x, y: (x * y, x.sum())  # noqa: E731
-    return [j(g)({"a": x, "b": t}) for j in (f.jacrev, f.jacfwd)] + [j(h, argnums=n)(x, t) for j in (f.jacrev, f.jacfwd) for n in ((0,), (0, 1), 1)]
+    return [j(g)({"a": x, "b": t}) for j in (f.jacrev, f.jacfwd)] + [
+        j(h, argnums=n)(x, t) for j in (f.jacrev, f.jacfwd) for n in ((0,), (0, 1), 1)
+    ]
 
 
 @case
 def func_jacobians_aux(torch):
     f, (x, _) = torch.func, pair(torch)
-    return [j(lambda x: (x * x, {"y": x * 2}), has_aux=True)(x) for j in (f.jacrev, f.jacfwd)] + [f.jacrev(torch.sin)(x[0]), f.jacfwd(torch.sin)(x[0])]
+    return [j(lambda x: (x * x, {"y": x * 2}), has_aux=True)(x) for j in (f.jacrev, f.jacfwd)] + [
+        f.jacrev(torch.sin)(x[0]),
+        f.jacfwd(torch.sin)(x[0]),
+    ]
 
 
 @case
@@ -415,8 +575,9 @@ def func_stack_module_state(torch):
     models = [n.BatchNorm1d(2) for _ in range(3)]
     parameters, buffers = s(models)
     models[0].eval()
-    return [{k: (list(v.shape), v.requires_grad, v.is_leaf) for k, v in found.items()} for found in (parameters, buffers)], [
-        err(lambda: s(models)), err(lambda: s([])), err(lambda: s([n.Linear(2, 2), n.ReLU()]))]  # fmt: skip
+    return [
+        {k: (list(v.shape), v.requires_grad, v.is_leaf) for k, v in found.items()} for found in (parameters, buffers)
+    ], [err(lambda: s(models)), err(lambda: s([])), err(lambda: s([n.Linear(2, 2), n.ReLU()]))]
 
 
 @case
@@ -430,11 +591,22 @@ def func_replace_batch_norms(torch):
 def functional_strategies(torch):
     g, (x, _) = torch.autograd.functional, pair(torch)
     f = lambda x: x**2  # noqa: E731
-    return [err(lambda options=options: g.jacobian(f, x, **options)) for options in (
-        {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}, {"strategy": "forward-mode"}, {"vectorize": True, "strict": True},
-        {"vectorize": True, "strict": True, "strategy": "forward-mode"}, {"vectorize": True, "create_graph": True, "strategy": "forward-mode"},
-        {"vectorize": True, "strategy": "foo"},
-    )], g.jacobian(lambda x: torch.ones(2), x, vectorize=True), g.hessian(lambda x: (x**3).sum(), x, vectorize=True)  # fmt: skip
+    return (
+        [
+            err(lambda options=options: g.jacobian(f, x, **options))
+            for options in (
+                {"vectorize": True},
+                {"vectorize": True, "strategy": "forward-mode"},
+                {"strategy": "forward-mode"},
+                {"vectorize": True, "strict": True},
+                {"vectorize": True, "strict": True, "strategy": "forward-mode"},
+                {"vectorize": True, "create_graph": True, "strategy": "forward-mode"},
+                {"vectorize": True, "strategy": "foo"},
+            )
+        ],
+        g.jacobian(lambda x: torch.ones(2), x, vectorize=True),
+        g.hessian(lambda x: (x**3).sum(), x, vectorize=True),
+    )
 
 
 @case

@@ -58,10 +58,14 @@ def tape_gradient_shared_by_two_leaves(torch):
 
 def _turns(torch):
     return {
-        "t_": lambda x: x.t_(), "transpose_": lambda x: x.transpose_(0, 1), "unsqueeze_": lambda x: x.unsqueeze_(0),
-        "squeeze_": lambda x: x.squeeze_(), "squeeze_dim": lambda x: x.squeeze_(0), "swapaxes_": lambda x: x.swapaxes_(0, 1),
+        "t_": lambda x: x.t_(),
+        "transpose_": lambda x: x.transpose_(0, 1),
+        "unsqueeze_": lambda x: x.unsqueeze_(0),
+        "squeeze_": lambda x: x.squeeze_(),
+        "squeeze_dim": lambda x: x.squeeze_(0),
+        "swapaxes_": lambda x: x.swapaxes_(0, 1),
         "as_strided_": lambda x: x.as_strided_((2,), (1,)),
-    }  # fmt: skip
+    }
 
 
 @case
@@ -116,9 +120,14 @@ def tape_flags_of_inner_tensors(torch):
     with torch.no_grad():
         v = leaf(torch)[1:]
     return (
-        err(lambda: setattr(y, "requires_grad", True)), err(lambda: y.requires_grad_()), err(lambda: y.requires_grad_(False)),
-        v.requires_grad, v.is_leaf, v.grad_fn, err(lambda: v.requires_grad_()),
-    )  # fmt: skip
+        err(lambda: setattr(y, "requires_grad", True)),
+        err(lambda: y.requires_grad_()),
+        err(lambda: y.requires_grad_(False)),
+        v.requires_grad,
+        v.is_leaf,
+        v.grad_fn,
+        err(lambda: v.requires_grad_()),
+    )
 
 
 @case
@@ -130,10 +139,19 @@ def tape_set(torch):
     y = leaf(torch) * 2
     y.set_(torch.ones(2))
     return (
-        a, a._version, row._version, b._version, row, a.is_set_to(b), graph(y), err(lambda: leaf(torch).set_(b)), torch.ones(2).set_(),
-        err(lambda: torch.ones(2).set_(torch.ones(2, dtype=torch.float64))), torch.ones(1).set_(torch.arange(6.0), 1, (2, 2), (2, 1)),
+        a,
+        a._version,
+        row._version,
+        b._version,
+        row,
+        a.is_set_to(b),
+        graph(y),
+        err(lambda: leaf(torch).set_(b)),
+        torch.ones(2).set_(),
+        err(lambda: torch.ones(2).set_(torch.ones(2, dtype=torch.float64))),
+        torch.ones(1).set_(torch.arange(6.0), 1, (2, 2), (2, 1)),
         err(lambda: y.sum().backward()),
-    )  # fmt: skip
+    )
 
 
 @case
@@ -144,7 +162,14 @@ def tape_data(torch):
     z.sum().backward()
     inner = leaf(torch) * 2
     inner.data = torch.ones(5)
-    return y, y.grad, inner, inner._version, err(lambda: inner.sum().backward()), err(lambda: setattr(y, "data", torch.ones(2).long()))
+    return (
+        y,
+        y.grad,
+        inner,
+        inner._version,
+        err(lambda: inner.sum().backward()),
+        err(lambda: setattr(y, "data", torch.ones(2).long())),
+    )
 
 
 @case
@@ -167,9 +192,14 @@ def tape_fill_diagonal(torch):
     z.fill_diagonal_(5.0)
     y.sum().backward(retain_graph=True)
     return (
-        y, z, graph(y), torch.zeros(7, 3).fill_diagonal_(1, wrap=True), torch.zeros(2, 2, 2).fill_diagonal_(1),
-        err(lambda: torch.zeros(2, 2, 3).fill_diagonal_(1)), err(lambda: torch.zeros(3).fill_diagonal_(1)),
-    )  # fmt: skip
+        y,
+        z,
+        graph(y),
+        torch.zeros(7, 3).fill_diagonal_(1, wrap=True),
+        torch.zeros(2, 2, 2).fill_diagonal_(1),
+        err(lambda: torch.zeros(2, 2, 3).fill_diagonal_(1)),
+        err(lambda: torch.zeros(3).fill_diagonal_(1)),
+    )
 
 
 @case
@@ -177,7 +207,13 @@ def tape_map(torch):
     x = torch.ones(3)
     x.map_(torch.arange(3.0), lambda a, b: a + b).map2_(torch.arange(3.0), torch.arange(3.0), lambda a, b, c: a + b * c)
     x.apply_(lambda a: a * 2)
-    return x, x._version, err(lambda: leaf(torch).map_(x, max)), err(lambda: x.map_(leaf(torch), max)), err(lambda: leaf(torch).apply_(abs))
+    return (
+        x,
+        x._version,
+        err(lambda: leaf(torch).map_(x, max)),
+        err(lambda: x.map_(leaf(torch), max)),
+        err(lambda: leaf(torch).apply_(abs)),
+    )
 
 
 def sparing(torch):
@@ -261,11 +297,19 @@ def tape_saved_tensors_in_the_order_of_their_names(torch):
     found = {}
     a, b, c = (torch.full((2, 2), v, requires_grad=True) for v in (0.1, 0.2, 0.3))
     for name, run in {
-        "mul": lambda: a * b, "minimum": lambda: torch.minimum(a, b), "atan2": lambda: torch.atan2(a, b), "lerp": lambda: torch.lerp(a, b, c),
-        "addmm": lambda: torch.addmm(a, b, c), "pow": lambda: a**b, "clamp": lambda: torch.clamp(a, b, c), "dot": lambda: torch.dot(a[0], b[0]),
-    }.items():  # fmt: skip
+        "mul": lambda: a * b,
+        "minimum": lambda: torch.minimum(a, b),
+        "atan2": lambda: torch.atan2(a, b),
+        "lerp": lambda: torch.lerp(a, b, c),
+        "addmm": lambda: torch.addmm(a, b, c),
+        "pow": lambda: a**b,
+        "clamp": lambda: torch.clamp(a, b, c),
+        "dot": lambda: torch.dot(a[0], b[0]),
+    }.items():
         log = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t, log=log: (log.append(t.flatten()[0].item()), t)[1], lambda t: t):
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda t, log=log: (log.append(t.flatten()[0].item()), t)[1], lambda t: t
+        ):
             run()
         found[name] = log
     return found
@@ -285,19 +329,59 @@ def tape_saved_tensors_are_unpacked_once(torch):
 def tape_index_tensors_are_packed_too(torch):
     log = []
     x = leaf(torch)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append((str(t.dtype), t.tolist())), t)[1], lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: (log.append((str(t.dtype), t.tolist())), t)[1], lambda t: t
+    ):
         y = x[torch.tensor([0, 2])]
     y.sum().backward()
     return log, x.grad
 
 
 ARGUMENTS = {
-    "add_": "1", "mul_": "2", "clamp_": "0,1", "copy_": "o", "lerp_": "o,0.5", "addcmul_": "o,o", "masked_fill_": "m,1.", "index_fill_": "0,i,1.",
-    "index_add_": "0,i,o[:1]", "index_put_": "(i,),o[0]", "scatter_": "0,z,1.", "fill_": "1.", "eq_": "1", "logical_and_": "o", "floor_divide_": "2",
-    "heaviside_": "o", "cumsum_": "0", "addmm_": "o,o", "pow_": "2", "fmod_": "2", "renorm_": "2,0,1.", "bernoulli_": "", "tril_": "", "acosh_": "",
-    "asinh_": "", "atanh_": "", "logical_not_": "", "conj_physical_": "", "relu_": "", "floor_": "", "sign_": "", "zero_": "", "sqrt_": "", "erf_": "",
-    "round_": "", "neg_": "", "normal_": "", "detach_": "", "requires_grad_": "", "squeeze_": "", "t_": "", "xlogy_": "o", "masked_scatter_": "m,o",
-}  # fmt: skip
+    "add_": "1",
+    "mul_": "2",
+    "clamp_": "0,1",
+    "copy_": "o",
+    "lerp_": "o,0.5",
+    "addcmul_": "o,o",
+    "masked_fill_": "m,1.",
+    "index_fill_": "0,i,1.",
+    "index_add_": "0,i,o[:1]",
+    "index_put_": "(i,),o[0]",
+    "scatter_": "0,z,1.",
+    "fill_": "1.",
+    "eq_": "1",
+    "logical_and_": "o",
+    "floor_divide_": "2",
+    "heaviside_": "o",
+    "cumsum_": "0",
+    "addmm_": "o,o",
+    "pow_": "2",
+    "fmod_": "2",
+    "renorm_": "2,0,1.",
+    "bernoulli_": "",
+    "tril_": "",
+    "acosh_": "",
+    "asinh_": "",
+    "atanh_": "",
+    "logical_not_": "",
+    "conj_physical_": "",
+    "relu_": "",
+    "floor_": "",
+    "sign_": "",
+    "zero_": "",
+    "sqrt_": "",
+    "erf_": "",
+    "round_": "",
+    "neg_": "",
+    "normal_": "",
+    "detach_": "",
+    "requires_grad_": "",
+    "squeeze_": "",
+    "t_": "",
+    "xlogy_": "o",
+    "masked_scatter_": "m,o",
+}
 
 
 @case
@@ -309,7 +393,9 @@ def tape_in_place_methods_on_leaves_and_inner_tensors_and_views(torch):
         for kind in ("leaf", "inner", "view", "plain"):
             base = torch.full((2, 2), 1.3, dtype=torch.float64, requires_grad=True)
             x = {"leaf": base, "inner": base * 1, "view": (base * 1).t(), "plain": base.detach().clone()}[kind]
-            refused = err(lambda x=x, name=name, arguments=arguments: eval(f"x.{name}({arguments})", {"x": x, **names}) and None)
+            refused = err(
+                lambda x=x, name=name, arguments=arguments: eval(f"x.{name}({arguments})", {"x": x, **names}) and None
+            )
             node = None if x.grad_fn is None else x.grad_fn.name()
             found[f"{name} {kind}"] = (refused, x._version, x.requires_grad, node)
     return found
@@ -323,9 +409,17 @@ def tape_nodes_can_be_called_and_asked(torch):
     leaf_node = node.next_functions[0][0]
     known = node._input_metadata[0]
     return (
-        node(torch.ones(3)), leaf_node(torch.ones(3)), x.grad, leaf_node.variable is x, known.shape, known.dtype, str(known.device),
-        err(lambda: torch.autograd.graph.increment_version(3)), len(torch.autograd.graph.get_gradient_edge(y)), err(lambda: node()) and None,
-    )  # fmt: skip
+        node(torch.ones(3)),
+        leaf_node(torch.ones(3)),
+        x.grad,
+        leaf_node.variable is x,
+        known.shape,
+        known.dtype,
+        str(known.device),
+        err(lambda: torch.autograd.graph.increment_version(3)),
+        len(torch.autograd.graph.get_gradient_edge(y)),
+        err(lambda: node()) and None,
+    )
 
 
 @case
@@ -343,9 +437,29 @@ def tape_modes_of_another_thread(torch):
 
 
 HALVES = (
-    "t*t+t", "t.exp()", "t.sum()", "t.mean()", "t@t", "t.softmax(0)", "t/3", "t**2", "t.sqrt()", "t.sigmoid()", "t.cumsum(0)", "t.std()", "t.tanh()",
-    "t.log()", "t+1e-3", "t.norm()", "t.var()", "t.sin()", "t.rsqrt()", "torch.addcmul(t,t,t)", "t.lerp(t*2,0.3)", "t.logsumexp(0)",
-)  # fmt: skip
+    "t*t+t",
+    "t.exp()",
+    "t.sum()",
+    "t.mean()",
+    "t@t",
+    "t.softmax(0)",
+    "t/3",
+    "t**2",
+    "t.sqrt()",
+    "t.sigmoid()",
+    "t.cumsum(0)",
+    "t.std()",
+    "t.tanh()",
+    "t.log()",
+    "t+1e-3",
+    "t.norm()",
+    "t.var()",
+    "t.sin()",
+    "t.rsqrt()",
+    "torch.addcmul(t,t,t)",
+    "t.lerp(t*2,0.3)",
+    "t.logsumexp(0)",
+)
 
 
 @case
@@ -360,9 +474,18 @@ def tape_rounding_of_half_precision(torch):
 
 
 WIRTINGER = (
-    "(c*c).sum().real", "c.abs().sum()", "(c.conj()*c).sum().real", "c.real.sum()", "c.imag.sum()", "c.angle().sum()", "(c**2).abs().sum()",
-    "torch.view_as_real(c).sum()", "c.exp().imag.sum()", "(1/c).real.sum()", "torch.polar(c.abs(),c.angle()).real.sum()",
-)  # fmt: skip
+    "(c*c).sum().real",
+    "c.abs().sum()",
+    "(c.conj()*c).sum().real",
+    "c.real.sum()",
+    "c.imag.sum()",
+    "c.angle().sum()",
+    "(c**2).abs().sum()",
+    "torch.view_as_real(c).sum()",
+    "c.exp().imag.sum()",
+    "(1/c).real.sum()",
+    "torch.polar(c.abs(),c.angle()).real.sum()",
+)
 
 
 @case
@@ -371,7 +494,11 @@ def tape_complex_gradients(torch):
     found = [torch.autograd.grad(eval(s, {"c": c, "torch": torch}), c)[0].tolist() for s in WIRTINGER]
     shown = [[f"{round(z.real, 4) + 0.0:g} {round(z.imag, 4) + 0.0:g}" for z in row] for row in found]
     r = leaf(torch)
-    return shown, torch.autograd.grad((r * (1 + 2j)).abs().sum(), r), err(lambda: torch.autograd.grad(c * c, c, torch.ones(2)))
+    return (
+        shown,
+        torch.autograd.grad((r * (1 + 2j)).abs().sum(), r),
+        err(lambda: torch.autograd.grad(c * c, c, torch.ones(2))),
+    )
 
 
 def _view_that_moves(torch, move):
@@ -380,17 +507,28 @@ def _view_that_moves(torch, move):
     base = a * 2
     view = base[:2]
     move(view, base)
-    return view, graph(view), graph(base), view._is_view(), view._version, err(lambda: torch.autograd.grad(view.sum(), a))
+    return (
+        view,
+        graph(view),
+        graph(base),
+        view._is_view(),
+        view._version,
+        err(lambda: torch.autograd.grad(view.sum(), a)),
+    )
 
 
 @case
 def tape_views_with_other_memory(torch):
     other = torch.tensor([7.0, 8.0])
     moves = (
-        lambda v, b: v.set_(other), lambda v, b: v.set_(leaf(torch, 7.0, 8.0) * 1), lambda v, b: v.set_(), lambda v, b: v.set_(b),
-        lambda v, b: v.set_(other.untyped_storage(), 0, (2,)), lambda v, b: v.set_(other).mul_(2),
+        lambda v, b: v.set_(other),
+        lambda v, b: v.set_(leaf(torch, 7.0, 8.0) * 1),
+        lambda v, b: v.set_(),
+        lambda v, b: v.set_(b),
+        lambda v, b: v.set_(other.untyped_storage(), 0, (2,)),
+        lambda v, b: v.set_(other).mul_(2),
         lambda v, b: b.set_(other),
-    )  # fmt: skip
+    )
     with torch.no_grad():
         quiet = _view_that_moves(torch, lambda v, b: v.set_(other))[1:5]
     return [_view_that_moves(torch, move) for move in moves], quiet

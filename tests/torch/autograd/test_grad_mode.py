@@ -14,9 +14,14 @@ def recorded():
 
 @pytest.mark.parametrize(
     ("manager", "expected"),
-    [(torch.no_grad, False), (torch.enable_grad, True), (torch.inference_mode, False),
-     (lambda: torch.set_grad_enabled(False), False), (lambda: torch.set_grad_enabled(True), True)],
-)  # fmt: skip
+    [
+        (torch.no_grad, False),
+        (torch.enable_grad, True),
+        (torch.inference_mode, False),
+        (lambda: torch.set_grad_enabled(False), False),
+        (lambda: torch.set_grad_enabled(True), True),
+    ],
+)
 def test_blocks_and_decorators_set_the_mode_and_restore_it(manager, expected):
     with manager():
         assert recorded() is torch.is_grad_enabled() is expected

@@ -214,7 +214,9 @@ def z():
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-@pytest.mark.parametrize("function", [lambda z: z * z, lambda z: z.abs(), lambda z: z.real * z.imag, lambda z: z * z.conj()])
+@pytest.mark.parametrize(
+    "function", [lambda z: z * z, lambda z: z.abs(), lambda z: z.real * z.imag, lambda z: z * z.conj()]
+)
 def test_complex_functions_pass(z, function, fast_mode):
     assert gradcheck(function, z, fast_mode=fast_mode)
 
@@ -272,10 +274,12 @@ def test_a_wrong_jvp_is_found(x):
     ("options", "message"),
     [
         ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad to be True"),
-        ({"check_batched_grad": True, "check_forward_ad": True, "check_backward_ad": False},
-         "check_batched_grad=True requires check_backward_ad to be True"),
+        (
+            {"check_batched_grad": True, "check_forward_ad": True, "check_backward_ad": False},
+            "check_batched_grad=True requires check_backward_ad to be True",
+        ),
     ],
-)  # fmt: skip
+)
 def test_options_that_need_another_are_told(x, options, message):
     with pytest.raises(AssertionError, match=message):
         gradcheck(good, x, **options)

@@ -50,9 +50,14 @@ class Player:
     def _statements(self) -> dict[str, Any]:
         torch, grad = self.torch, self._grad
         return {
-            "setitem": operator.setitem, "iadd": operator.iadd, "imul": operator.imul, "deepcopy": copy.deepcopy,
-            "forget": lambda t: setattr(t, "grad", None), "setgrad": lambda t, g: setattr(t, "grad", g),
-            "setdata": lambda t, x: setattr(t, "data", x.view(t.shape)), "setflag": lambda t, on: setattr(t, "requires_grad", on),
+            "setitem": operator.setitem,
+            "iadd": operator.iadd,
+            "imul": operator.imul,
+            "deepcopy": copy.deepcopy,
+            "forget": lambda t: setattr(t, "grad", None),
+            "setgrad": lambda t, g: setattr(t, "grad", g),
+            "setdata": lambda t, x: setattr(t, "data", x.view(t.shape)),
+            "setflag": lambda t, on: setattr(t, "requires_grad", on),
             "bump": torch.autograd.graph.increment_version,
             "grad": lambda a, b, **options: grad(a, b, allow_unused=True, **options),
             "strict": lambda a, b: grad(a, b, retain_graph=True),
@@ -60,10 +65,18 @@ class Player:
             "edge": lambda a, b: grad(a, torch.autograd.graph.get_gradient_edge(b), retain_graph=True),
             "into": lambda like, t: t if t.shape == like.shape and t.dtype == like.dtype else torch.empty_like(like),
             "look": lambda a, b: a.detach().set_() if a.requires_grad or b is None or b.requires_grad else a.set_(b),
-            "saved": self._saved, "edges": lambda t: self._saw("edges", graph([t.grad_fn])),
-            "node": lambda t: self._saw("node", [
-                t.grad_fn.name(), len(t.grad_fn.next_functions), [[list(m.shape), str(m.dtype)] for m in t.grad_fn._input_metadata[t.output_nr :][:1]], t.output_nr]),
-        }  # fmt: skip
+            "saved": self._saved,
+            "edges": lambda t: self._saw("edges", graph([t.grad_fn])),
+            "node": lambda t: self._saw(
+                "node",
+                [
+                    t.grad_fn.name(),
+                    len(t.grad_fn.next_functions),
+                    [[list(m.shape), str(m.dtype)] for m in t.grad_fn._input_metadata[t.output_nr :][:1]],
+                    t.output_nr,
+                ],
+            ),
+        }
 
     def _saw(self, what: str, found: Any) -> None:
         self.log.append([what, found if isinstance(found, list) else self.numbers(found)])
@@ -71,12 +84,19 @@ class Player:
     def _grad(self, a: Any, b: Any, **options: Any) -> None:
         roots = [t.sum() if t.dim() else t for t in (a if isinstance(a, list) else [a])]
         found = self.torch.autograd.grad(roots, b, **options)
-        self.log.append(["grad", [[None if g is None else [list(g.shape), self.numbers(g), graph([g.grad_fn])]] for g in found]])
+        self.log.append(
+            ["grad", [[None if g is None else [list(g.shape), self.numbers(g), graph([g.grad_fn])]] for g in found]]
+        )
 
     def _saved(self, t: Any) -> None:
         node = t.grad_fn
         found = {name: getattr(node, f"_saved_{name}", "none") for name in ("self", "result")}
-        self.log.append(["saved", [[name, self.numbers(x) if isinstance(x, self.torch.Tensor) else str(x)] for name, x in found.items()]])
+        self.log.append(
+            [
+                "saved",
+                [[name, self.numbers(x) if isinstance(x, self.torch.Tensor) else str(x)] for name, x in found.items()],
+            ]
+        )
 
     # -- hooks
 
@@ -93,18 +113,35 @@ class Player:
             "scaleprehook": lambda t: keep(t.grad_fn.register_prehook(self._seen("scalepre", _tripled))),
             "scaleposthook": lambda t: keep(t.grad_fn.register_hook(self._seen("scalepost", lambda g, _: _tripled(g)))),
             "leafhook": lambda t: keep(t.register_post_accumulate_grad_hook(self._seen("leaf", lambda t: None))),
-            "multihook": lambda a, b: keep(graph_tools.register_multi_grad_hook((_rooted(a), _rooted(b)), self._seen("multi", lambda g: None))),
-            "anyhook": lambda a, b: keep(graph_tools.register_multi_grad_hook((_rooted(a), _rooted(b)), self._seen("any", lambda g: None), mode="any")),
-            "packhook": lambda t: t.grad_fn._raw_saved_self.register_hooks(self._seen("pack", lambda x: x * 1), self._seen("unpack", lambda x: x)),
+            "multihook": lambda a, b: keep(
+                graph_tools.register_multi_grad_hook((_rooted(a), _rooted(b)), self._seen("multi", lambda g: None))
+            ),
+            "anyhook": lambda a, b: keep(
+                graph_tools.register_multi_grad_hook(
+                    (_rooted(a), _rooted(b)), self._seen("any", lambda g: None), mode="any"
+                )
+            ),
+            "packhook": lambda t: t.grad_fn._raw_saved_self.register_hooks(
+                self._seen("pack", lambda x: x * 1), self._seen("unpack", lambda x: x)
+            ),
             "unhook": lambda i: self.handles.pop(i).remove(),
-        }  # fmt: skip
+        }
 
     def _seen(self, what: str, answer: Any) -> Any:
         number = len(self.log)
 
         def run(*args: Any) -> Any:
             if "pack" not in what or args[0].dtype == self.torch.float64:
-                self.log.append([number, what, [[self.numbers(y) for y in x] if isinstance(x, (tuple, list)) else self.numbers(x) for x in args]])
+                self.log.append(
+                    [
+                        number,
+                        what,
+                        [
+                            [self.numbers(y) for y in x] if isinstance(x, (tuple, list)) else self.numbers(x)
+                            for x in args
+                        ],
+                    ]
+                )
             return answer(*args)
 
         return run
@@ -116,7 +153,9 @@ class Player:
         v = self.v
         self.text.append(step.text(len(v)))
         a, b, seen = v[int(step.a * len(v))], v[int(step.b * len(v))], len(self.log)
-        if (step.mode == "inference" and STAYS.match(step.code)) or (step.mode != "inference" and (a.is_inference() or b.is_inference())):
+        if (step.mode == "inference" and STAYS.match(step.code)) or (
+            step.mode != "inference" and (a.is_inference() or b.is_inference())
+        ):
             return "skipped"
         try:
             with self._block(step.mode):
@@ -126,7 +165,13 @@ class Player:
                 self.log[seen:] = []
             return _told(error)
         for t in made if isinstance(made, (tuple, list)) else (made,):
-            if isinstance(t, self.torch.Tensor) and not any(t is x for x in v) and t.numel() <= 64 and t.dim() <= 5 and len(v) < 24:
+            if (
+                isinstance(t, self.torch.Tensor)
+                and not any(t is x for x in v)
+                and t.numel() <= 64
+                and t.dim() <= 5
+                and len(v) < 24
+            ):
                 v.append(t)
                 self.fresh.append(self._version(t) or 0)
         return "ok"
@@ -136,13 +181,19 @@ class Player:
         if not mode:
             return contextlib.nullcontext()
         if mode == "packed":
-            return torch.autograd.graph.saved_tensors_hooks(self._seen("pack", lambda t: t.detach().clone()), self._seen("unpack", lambda t: t))
+            return torch.autograd.graph.saved_tensors_hooks(
+                self._seen("pack", lambda t: t.detach().clone()), self._seen("unpack", lambda t: t)
+            )
         if mode == "kept":
             return torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
         if mode == "undefined":
             return torch.autograd.graph.disable_saved_tensors_hooks("off")
-        modes = {"no_grad": torch.no_grad, "inference": torch.inference_mode, "enable_grad": torch.enable_grad,
-                 "anomaly": functools.partial(torch.autograd.set_detect_anomaly, True)}  # fmt: skip
+        modes = {
+            "no_grad": torch.no_grad,
+            "inference": torch.inference_mode,
+            "enable_grad": torch.enable_grad,
+            "anomaly": functools.partial(torch.autograd.set_detect_anomaly, True),
+        }
         return modes[mode]()
 
     # -- what is seen
@@ -163,13 +214,27 @@ class Player:
         base = t._base
         gradient = t.grad if t.is_leaf or t.retains_grad else None
         return [
-            list(t.shape), self._memory(t) if t._is_view() else [], self.numbers(t), t.requires_grad, t.is_leaf, t._version - self.fresh[number], t._is_view(),
+            list(t.shape),
+            self._memory(t) if t._is_view() else [],
+            self.numbers(t),
+            t.requires_grad,
+            t.is_leaf,
+            t._version - self.fresh[number],
+            t._is_view(),
             None if base is None else next((i for i, x in enumerate(self.v) if x is base), "other"),
-            self._place(node, nodes), t.output_nr, t.retains_grad,
-            None if gradient is None else [
-                list(gradient.shape), self._memory(gradient), self.numbers(gradient), gradient.requires_grad,
-                self._place(gradient.grad_fn, nodes)],
-        ]  # fmt: skip
+            self._place(node, nodes),
+            t.output_nr,
+            t.retains_grad,
+            None
+            if gradient is None
+            else [
+                list(gradient.shape),
+                self._memory(gradient),
+                self.numbers(gradient),
+                gradient.requires_grad,
+                self._place(gradient.grad_fn, nodes),
+            ],
+        ]
 
     @staticmethod
     def _place(node: Any, nodes: list[Any]) -> int | None:
@@ -182,7 +247,10 @@ class Player:
     @staticmethod
     def _memory(t: Any) -> Row:
         """Strides of the dimensions that have steps, and the offset."""
-        return [[s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1] if t.numel() else [], t.storage_offset() if t.numel() else 0]
+        return [
+            [s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1] if t.numel() else [],
+            t.storage_offset() if t.numel() else 0,
+        ]
 
     @staticmethod
     def _version(t: Any) -> int | None:
@@ -214,9 +282,13 @@ def _tripled(grads: Any) -> Any:
     return tuple(None if g is None else g * 3 for g in grads)
 
 
-STAYS = re.compile(r"setdata|.*backward|grad|edge|.*hook|A.unsqueeze_|A.squeeze_|A.t_|A.transpose_|A.swapaxes_|A.as_strided_|deepcopy|edge|A.detach_|setflag|.*requires_grad")
+STAYS = re.compile(
+    r"setdata|.*backward|grad|edge|.*hook|A.unsqueeze_|A.squeeze_|A.t_|A.transpose_|A.swapaxes_|A.as_strided_|deepcopy|edge|A.detach_|setflag|.*requires_grad"
+)
 """What is not done inside inference mode: it mixes tensors of both worlds."""
-ORDER = re.compile(r"(?i)without a history|size|result type|tensors expected|post accumulate|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update")
+ORDER = re.compile(
+    r"(?i)without a history|size|result type|tensors expected|post accumulate|shape|dimension|dim |argument|indices|index|equal|iterable|dtype|scalar type|single memory location|modified inplace|Inplace update"
+)
 """Where several things are wrong, engines may find another one first."""
 
 
@@ -247,7 +319,13 @@ def graph(roots: list[Any]) -> list[Any]:
     return rows
 
 
-def observe(sequence: tuple[list[str], list[Step]], torch: Any, each: bool = True, shift: float = 0.0, text: list[str] | None = None) -> Row:
+def observe(
+    sequence: tuple[list[str], list[Step]],
+    torch: Any,
+    each: bool = True,
+    shift: float = 0.0,
+    text: list[str] | None = None,
+) -> Row:
     """What each step gives, and what is known of all tensors after it (after the last one only, unless `each`).
 
     `text` receives the statements as they were played, `shift` changes the numbers that the sequence begins with.

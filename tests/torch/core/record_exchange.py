@@ -59,9 +59,19 @@ def world(torch: Any) -> dict[str, Any]:
         y.backward()
 
     return {
-        "torch": torch, "np": np, "copy": copy, "t": torch.arange(3.0), "a": np.arange(3.0), "g": g, "p": p, "x": torch.ones(2), "base": base,
-        "again": again, "shared": shared, "swapped_leaf": swapped_leaf,
-    }  # fmt: skip
+        "torch": torch,
+        "np": np,
+        "copy": copy,
+        "t": torch.arange(3.0),
+        "a": np.arange(3.0),
+        "g": g,
+        "p": p,
+        "x": torch.ones(2),
+        "base": base,
+        "again": again,
+        "shared": shared,
+        "swapped_leaf": swapped_leaf,
+    }
 
 
 def show(x: Any) -> str:

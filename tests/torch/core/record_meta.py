@@ -249,7 +249,19 @@ file.seek(0)
 result = dict(torch.load(file, map_location=torch.device("meta")))""",
 }
 
-OPTIMIZERS = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "Adafactor"]
+OPTIMIZERS = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Adagrad",
+    "Adadelta",
+    "RMSprop",
+    "Rprop",
+    "Adafactor",
+]
 STEPS = """
 model = nn.Linear(3, 2, device="meta")
 optimizer = torch.optim.{name}(model.parameters(), lr=0.1)
@@ -269,8 +281,17 @@ def cases():
 def outcome(torch, source):
     """The text of the result, or the error's type and first sentence."""
     nn = torch.nn
-    scope = {"torch": torch, "nn": nn, "F": nn.functional, "io": io, "copy": copy, "pickle": pickle, "warnings": warnings,
-             "m": torch.empty(2, 3, device="meta"), "c": torch.ones(2, 3)}  # fmt: skip
+    scope = {
+        "torch": torch,
+        "nn": nn,
+        "F": nn.functional,
+        "io": io,
+        "copy": copy,
+        "pickle": pickle,
+        "warnings": warnings,
+        "m": torch.empty(2, 3, device="meta"),
+        "c": torch.ones(2, 3),
+    }
     try:
         exec(source, scope)
         return repr(scope["result"])

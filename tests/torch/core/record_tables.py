@@ -10,7 +10,20 @@ from pathlib import Path
 from typing import Any
 
 EXPECTED = Path(__file__).with_name("tables.json")
-USUAL = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+USUAL = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 ALL = [*USUAL, "uint16", "uint32", "uint64"]
 NUMBERS = (True, 3, 2.5, 1j)
 PAIRS = {
@@ -37,7 +50,25 @@ BESIDE = {
     "pow": lambda torch, x, s: (x**s).dtype,
     "mul_": lambda torch, x, s: x.clone().mul_(s).dtype,
 }
-ALONE = ["sin", "sqrt", "neg", "sum", "prod", "mean", "cumsum", "round", "argmax", "exp", "any", "all", "count_nonzero", "logical_not", "angle", "cumprod", "square"]
+ALONE = [
+    "sin",
+    "sqrt",
+    "neg",
+    "sum",
+    "prod",
+    "mean",
+    "cumsum",
+    "round",
+    "argmax",
+    "exp",
+    "any",
+    "all",
+    "count_nonzero",
+    "logical_not",
+    "angle",
+    "cumprod",
+    "square",
+]
 
 
 def _half(pair: set[str]) -> bool:
@@ -62,8 +93,15 @@ def tables(torch: Any) -> Iterator[tuple[str, str]]:
         yield f"promote {a}", " ".join(told(torch.promote_types, kinds[a], kinds[b]) for b in ALL)
         yield f"can_cast {a}", " ".join(told(torch.can_cast, kinds[a], kinds[b]) for b in ALL)
     for (name, ask), a, n in itertools.product(PAIRS.items(), USUAL, (0, 1)):
-        yield f"{name} {a} {n}", " ".join(
-            told(ask, torch, tensors[a, n], tensors[b, m]) for b in USUAL for m in (0, 1) if (name != "stack" or n == m) and not _half({a, b}))
+        yield (
+            f"{name} {a} {n}",
+            " ".join(
+                told(ask, torch, tensors[a, n], tensors[b, m])
+                for b in USUAL
+                for m in (0, 1)
+                if (name != "stack" or n == m) and not _half({a, b})
+            ),
+        )
     for (name, ask), a, n in itertools.product(BESIDE.items(), USUAL, (0, 1)):
         if a != "float16":  # A complex number beside float16 makes ComplexHalf, which the engine does not have.
             yield f"{name} {a} {n} number", " ".join(told(ask, torch, tensors[a, n], s) for s in NUMBERS)
@@ -71,7 +109,17 @@ def tables(torch: Any) -> Iterator[tuple[str, str]]:
         arguments = (tensors[a, n], 0) if name.startswith("cum") else (tensors[a, n],)
         yield f"{name} {a} {n}", told(lambda name=name, arguments=arguments: getattr(torch, name)(*arguments).dtype)
     for a, field in itertools.product(ALL, ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution")):
-        yield f"info {a} {field}", told(lambda a=a, field=field: repr(getattr((torch.finfo if kinds[a].is_floating_point or kinds[a].is_complex else torch.iinfo)(kinds[a]), field)))
+        yield (
+            f"info {a} {field}",
+            told(
+                lambda a=a, field=field: repr(
+                    getattr(
+                        (torch.finfo if kinds[a].is_floating_point or kinds[a].is_complex else torch.iinfo)(kinds[a]),
+                        field,
+                    )
+                )
+            ),
+        )
 
 
 def observe(torch: Any) -> dict[str, str]:

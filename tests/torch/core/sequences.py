@@ -30,7 +30,9 @@ def short(seen: Row) -> str:
 def difference(got: Any, want: Any, path: str = "") -> str:
     """Where two observations part; empty if they do not."""
     if isinstance(got, list) and isinstance(want, list) and len(got) == len(want):
-        return next(filter(None, (difference(x, y, f"{path}[{i}]") for i, (x, y) in enumerate(zip(got, want, strict=True)))), "")
+        return next(
+            filter(None, (difference(x, y, f"{path}[{i}]") for i, (x, y) in enumerate(zip(got, want, strict=True)))), ""
+        )
     return "" if got == want else f"{path}: {got!r}, but PyTorch: {want!r}"
 
 
@@ -61,9 +63,13 @@ def record(torch: Any, ours: Any) -> dict[str, Any]:
 def write(found: dict[str, Any]) -> None:
     digests = found["digests"]
     rows = [json.dumps(" ".join(digests[i : i + PER_LINE])) for i in range(0, len(digests), PER_LINE)]
-    full = [f"{json.dumps(str(seed))}: {json.dumps(seen, separators=(',', ':'))}" for seed, seen in found["full"].items()]
+    full = [
+        f"{json.dumps(str(seed))}: {json.dumps(seen, separators=(',', ':'))}" for seed, seen in found["full"].items()
+    ]
     head = f'"tables": {found["tables"]},\n"open": {json.dumps(found["open"])},\n'
-    EXPECTED.write_text("{\n" + head + '"digests": [\n' + ",\n".join(rows) + '\n],\n"full": {\n' + ",\n".join(full) + "\n}\n}\n")
+    EXPECTED.write_text(
+        "{\n" + head + '"digests": [\n' + ",\n".join(rows) + '\n],\n"full": {\n' + ",\n".join(full) + "\n}\n}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -203,8 +203,10 @@ def test_gradients_take_the_dtype_and_shape_of_their_leaf():
     c = torch.tensor(2.0, dtype=torch.float16, requires_grad=True)
     (a * b * c).sum().backward()
     assert [(t.grad.dtype, tuple(t.grad.shape)) for t in (a, b, c)] == [
-        (torch.float32, (3,)), (torch.float64, (2, 1)), (torch.float16, ()),
-    ]  # fmt: skip
+        (torch.float32, (3,)),
+        (torch.float64, (2, 1)),
+        (torch.float16, ()),
+    ]
 
 
 def test_backward_of_a_leaf():

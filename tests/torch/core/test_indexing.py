@@ -113,7 +113,9 @@ def test_what_was_overwritten_has_no_gradient_and_what_was_written_has(index):
     y[index] = s
     gx, gs = torch.autograd.grad(y.sum(), (x, s), materialize_grads=True)
     places = set(expected(index, np.arange(24).reshape(SHAPE)).ravel().tolist())
-    assert gx.tolist() == [[[float(4 * 2 * i + 2 * j + k not in places) for k in range(2)] for j in range(4)] for i in range(3)]
+    assert gx.tolist() == [
+        [[float(4 * 2 * i + 2 * j + k not in places) for k in range(2)] for j in range(4)] for i in range(3)
+    ]
     assert gs.item() in (len(places), expected(index).size)
 
 
@@ -155,12 +157,14 @@ REFUSED = {
     "index 5 is out of bounds for dimension 0 with size 3": (IndexError, lambda x: x[[0, 5]]),
     "invalid index of a 0-dim tensor": (IndexError, lambda x: x[0, 0, 0][0]),
     "shape mismatch: indexing tensors could not be broadcast": (IndexError, lambda x: x[[0, 1], [0, 1, 2]]),
-    r"shape mismatch: value tensor of shape \[3\] cannot be broadcast": (RuntimeError, lambda x: x.__setitem__(
-        [0, 1], torch.ones(3, dtype=torch.float64))),
+    r"shape mismatch: value tensor of shape \[3\] cannot be broadcast": (
+        RuntimeError,
+        lambda x: x.__setitem__([0, 1], torch.ones(3, dtype=torch.float64)),
+    ),
     "The expanded size of the tensor": (RuntimeError, lambda x: x.__setitem__(0, torch.ones(3))),
     "iteration over a 0-d tensor": (TypeError, lambda x: list(x[0, 0, 0])),
     r"len\(\) of a 0-d tensor": (TypeError, lambda x: len(x[0, 0, 0])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("message", REFUSED)

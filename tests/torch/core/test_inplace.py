@@ -79,9 +79,16 @@ def test_the_message_names_versions_and_the_operation():
         z.sum().backward()
 
 
-@pytest.mark.parametrize("change", [
-    lambda y: y.mul_(2), lambda y: y.add_(1), lambda y: y.neg_(), lambda y: y.zero_(), lambda y: y.fill_(3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: y.mul_(2),
+        lambda y: y.add_(1),
+        lambda y: y.neg_(),
+        lambda y: y.zero_(),
+        lambda y: y.fill_(3),
+    ],
+)
 def test_what_was_not_saved_may_change(change):
     x = leaf(1.0, 2.0)
     y = x + 1
@@ -150,8 +157,12 @@ def test_leaves_change_under_no_grad():
 
 REFUSED = {
     "a leaf Variable that requires grad is being used in an in-place operation": lambda x: x.add_(1),
-    "result type Float can't be cast to the desired output type Long": lambda x: torch.ones(2, dtype=torch.long).mul_(1.5),
-    r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]": lambda x: torch.ones(2).add_(torch.ones(3, 2)),
+    "result type Float can't be cast to the desired output type Long": lambda x: torch.ones(2, dtype=torch.long).mul_(
+        1.5
+    ),
+    r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]": lambda x: torch.ones(2).add_(
+        torch.ones(3, 2)
+    ),
     "result type ComplexFloat can't be cast": lambda x: torch.ones(2).add_(1j),
 }
 
@@ -169,13 +180,48 @@ def test_a_refused_change_leaves_no_trace():
     assert x.tolist() == [1.0, 2.0] and x._version == 0
 
 
-@pytest.mark.parametrize("name, args", [
-    ("add", (2,)), ("sub", (2,)), ("mul", (2,)), ("div", (2,)), ("pow", (2,)), ("remainder", (2,)), ("floor_divide", (2,)),
-    ("exp", ()), ("log", ()), ("sqrt", ()), ("rsqrt", ()), ("sin", ()), ("cos", ()), ("tan", ()), ("tanh", ()), ("sigmoid", ()),
-    ("relu", ()), ("abs", ()), ("neg", ()), ("floor", ()), ("ceil", ()), ("round", ()), ("trunc", ()), ("sign", ()),
-    ("reciprocal", ()), ("clamp", (0.5, 1.5)), ("fmod", (1,)), ("square", ()), ("sinh", ()), ("cosh", ()), ("log1p", ()),
-    ("expm1", ()), ("atan", ()), ("log2", ()), ("log10", ()), ("exp2", ()), ("frac", ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("add", (2,)),
+        ("sub", (2,)),
+        ("mul", (2,)),
+        ("div", (2,)),
+        ("pow", (2,)),
+        ("remainder", (2,)),
+        ("floor_divide", (2,)),
+        ("exp", ()),
+        ("log", ()),
+        ("sqrt", ()),
+        ("rsqrt", ()),
+        ("sin", ()),
+        ("cos", ()),
+        ("tan", ()),
+        ("tanh", ()),
+        ("sigmoid", ()),
+        ("relu", ()),
+        ("abs", ()),
+        ("neg", ()),
+        ("floor", ()),
+        ("ceil", ()),
+        ("round", ()),
+        ("trunc", ()),
+        ("sign", ()),
+        ("reciprocal", ()),
+        ("clamp", (0.5, 1.5)),
+        ("fmod", (1,)),
+        ("square", ()),
+        ("sinh", ()),
+        ("cosh", ()),
+        ("log1p", ()),
+        ("expm1", ()),
+        ("atan", ()),
+        ("log2", ()),
+        ("log10", ()),
+        ("exp2", ()),
+        ("frac", ()),
+    ],
+)
 def test_the_twin_in_place_computes_the_same(name, args):
     x = torch.tensor([0.25, 1.0, 2.75])
     expected = getattr(x, name)(*args)

@@ -30,10 +30,18 @@ def test_as_pytorch(name):
 # ---------------------------------------------------------------- arrays without memory
 
 READERS = {
-    "item": lambda a: a.item(), "bool": bool, "float": float, "int": int, "tolist": lambda a: a.tolist(),
-    "asarray": np.asarray, "array": np.array, "memory": memoryview, "bytes": lambda a: a.tobytes(),
-    "written into memory": lambda a: np.zeros(()).__setitem__(..., a), "added to memory": lambda a: np.add(1.0, a, out=np.zeros(())),
-}  # fmt: skip
+    "item": lambda a: a.item(),
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "tolist": lambda a: a.tolist(),
+    "asarray": np.asarray,
+    "array": np.array,
+    "memory": memoryview,
+    "bytes": lambda a: a.tobytes(),
+    "written into memory": lambda a: np.zeros(()).__setitem__(..., a),
+    "added to memory": lambda a: np.add(1.0, a, out=np.zeros(())),
+}
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -46,17 +54,38 @@ def laid_out(shape, order):
     return np.zeros([shape[d] for d in order]).transpose(np.argsort(order))
 
 
-SHAPES = [((2, 3, 4), (0, 1, 2)), ((2, 3, 4), (2, 0, 1)), ((5, 1, 3), (1, 2, 0)), ((4, 4), (1, 0)), ((3,), (0,)), ((), ())]
+SHAPES = [
+    ((2, 3, 4), (0, 1, 2)),
+    ((2, 3, 4), (2, 0, 1)),
+    ((5, 1, 3), (1, 2, 0)),
+    ((4, 4), (1, 0)),
+    ((3,), (0,)),
+    ((), ()),
+]
 FUNCTIONS = {
-    "sum of the first": lambda a: a.sum(0) if a.ndim else a, "sine": np.sin, "with itself turned": lambda a: a + a.T if len(set(a.shape)) < 2 else a,
-    "copy": lambda a: a.copy("K"), "in C order": lambda a: a.copy(), "cast": lambda a: a.astype("int8"), "running": lambda a: np.cumsum(a, 0) if a.ndim else a,
-    "stacked": lambda a: np.stack([a, a], -1), "joined": lambda a: np.concatenate([a, a], 0) if a.ndim else a, "new dimension": lambda a: a[None],
-    "every second": lambda a: a[::2] if a.ndim else a, "flat": lambda a: a.reshape(-1), "pairs": lambda a: a.reshape(*a.shape[:-1], 1, -1) if a.ndim else a,
-    "picked": lambda a: a[np.array([[0, 1], [1, 0]])] if a.ndim else a, "picked inside": lambda a: a[:, np.array([0, 0])] if a.ndim > 1 else a,
-    "picked by two": lambda a: a[np.array([0, 1]), :, np.array([0, 0])] if a.ndim > 2 else a, "by rows": lambda a: np.take(a, np.array([0, 0, 1]), 0) if a.ndim else a,
-    "product": lambda a: a @ a.swapaxes(-1, -2) if a.ndim > 1 else a, "comparison": lambda a: a > 0, "with a number": lambda a: np.float64(2) * a,
-    "moved": lambda a: np.moveaxis(a, 0, -1) if a.ndim else a, "largest": lambda a: a.max(axis=-1, keepdims=True) if a.ndim else a,
-}  # fmt: skip
+    "sum of the first": lambda a: a.sum(0) if a.ndim else a,
+    "sine": np.sin,
+    "with itself turned": lambda a: a + a.T if len(set(a.shape)) < 2 else a,
+    "copy": lambda a: a.copy("K"),
+    "in C order": lambda a: a.copy(),
+    "cast": lambda a: a.astype("int8"),
+    "running": lambda a: np.cumsum(a, 0) if a.ndim else a,
+    "stacked": lambda a: np.stack([a, a], -1),
+    "joined": lambda a: np.concatenate([a, a], 0) if a.ndim else a,
+    "new dimension": lambda a: a[None],
+    "every second": lambda a: a[::2] if a.ndim else a,
+    "flat": lambda a: a.reshape(-1),
+    "pairs": lambda a: a.reshape(*a.shape[:-1], 1, -1) if a.ndim else a,
+    "picked": lambda a: a[np.array([[0, 1], [1, 0]])] if a.ndim else a,
+    "picked inside": lambda a: a[:, np.array([0, 0])] if a.ndim > 1 else a,
+    "picked by two": lambda a: a[np.array([0, 1]), :, np.array([0, 0])] if a.ndim > 2 else a,
+    "by rows": lambda a: np.take(a, np.array([0, 0, 1]), 0) if a.ndim else a,
+    "product": lambda a: a @ a.swapaxes(-1, -2) if a.ndim > 1 else a,
+    "comparison": lambda a: a > 0,
+    "with a number": lambda a: np.float64(2) * a,
+    "moved": lambda a: np.moveaxis(a, 0, -1) if a.ndim else a,
+    "largest": lambda a: a.max(axis=-1, keepdims=True) if a.ndim else a,
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -71,7 +100,11 @@ def test_geometry_is_that_of_numpy(name, shape, order):
 def test_a_view_knows_its_place():
     whole = Meta((10, 10), "float32")
     part = whole[2:, 3]
-    assert (part.address - whole.address, part.memory is whole.memory, np.shares_memory(part, whole)) == (4 * 23, True, True)
+    assert (part.address - whole.address, part.memory is whole.memory, np.shares_memory(part, whole)) == (
+        4 * 23,
+        True,
+        True,
+    )
     assert not np.shares_memory(whole, Meta((10, 10), "float32"))
 
 
@@ -93,10 +126,18 @@ def test_operations_on_the_cpu_take_the_fast_way_again_when_the_last_tensor_with
     assert S.special == before
 
 
-@pytest.mark.parametrize("run", [
-    lambda m, c: m @ c.T, lambda m, c: c @ m.T, lambda m, c: m.add_(c), lambda m, c: c.add_(m), lambda m, c: torch.where(c > 0, m, c),
-    lambda m, c: torch.nn.functional.conv1d(m[None], c[None]), lambda m, c: c[torch.zeros(1, dtype=torch.int64, device="meta")],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda m, c: m @ c.T,
+        lambda m, c: c @ m.T,
+        lambda m, c: m.add_(c),
+        lambda m, c: c.add_(m),
+        lambda m, c: torch.where(c > 0, m, c),
+        lambda m, c: torch.nn.functional.conv1d(m[None], c[None]),
+        lambda m, c: c[torch.zeros(1, dtype=torch.int64, device="meta")],
+    ],
+)
 def test_devices_do_not_mix(run):
     """PyTorch lets some of these pass, and reads memory that is not there."""
     with pytest.raises(RuntimeError, match="is not on the expected device"):
@@ -106,7 +147,9 @@ def test_devices_do_not_mix(run):
 def test_the_same_operations_are_recorded_as_on_the_cpu():
     def names(device):
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 2)).to(device)
+        model = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 2)
+        ).to(device)
         x = torch.randn(3, 4, device=device, requires_grad=True)
         gradient = torch.autograd.grad(model(x).square().mean(), x, create_graph=True)[0]
         found, waiting = [], [gradient.grad_fn]

@@ -12,25 +12,40 @@ SCHEMAS = {
     "sin(Tensor self)": ("sin", [("self", "Tensor", schema.REQUIRED, False)], ("result",)),
     "add(Tensor self, Tensor other, *, Scalar alpha=1)": (
         "add",
-        [("self", "Tensor", schema.REQUIRED, False), ("other", "Tensor", schema.REQUIRED, False), ("alpha", "Scalar", 1, True)],
+        [
+            ("self", "Tensor", schema.REQUIRED, False),
+            ("other", "Tensor", schema.REQUIRED, False),
+            ("alpha", "Scalar", 1, True),
+        ],
         ("result",),
     ),
     "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False) -> Tensor": (
         "sum_dim_IntList",
-        [("self", "Tensor", schema.REQUIRED, False), ("dim", "int[]?", schema.REQUIRED, False), ("keepdim", "bool", False, False)],
+        [
+            ("self", "Tensor", schema.REQUIRED, False),
+            ("dim", "int[]?", schema.REQUIRED, False),
+            ("keepdim", "bool", False, False),
+        ],
         ("result",),
     ),
     "max.dim(Tensor self, int dim=-1) -> (Tensor values, Tensor indices)": (
-        "max_dim", [("self", "Tensor", schema.REQUIRED, False), ("dim", "int", -1, False)], ("values", "indices"),
+        "max_dim",
+        [("self", "Tensor", schema.REQUIRED, False), ("dim", "int", -1, False)],
+        ("values", "indices"),
     ),
     "f(Tensor?[] x, float p=0.5, str mode='a', int[] d=[0, 1], Tensor? w=None) -> (Tensor, Tensor)": (
         "f",
-        [("x", "Tensor?[]", schema.REQUIRED, False), ("p", "float", 0.5, False), ("mode", "str", "a", False),
-         ("d", "int[]", (0, 1), False), ("w", "Tensor?", None, False)],
+        [
+            ("x", "Tensor?[]", schema.REQUIRED, False),
+            ("p", "float", 0.5, False),
+            ("mode", "str", "a", False),
+            ("d", "int[]", (0, 1), False),
+            ("w", "Tensor?", None, False),
+        ],
         ("result0", "result1"),
     ),
     "zeros()": ("zeros", [], ("result",)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", SCHEMAS)
@@ -47,17 +62,26 @@ def test_what_is_no_schema_is_refused(text):
         schema.parse(text)
 
 
-@pytest.mark.parametrize("name, node", [("mul", "Mul"), ("binary_cross_entropy", "BinaryCrossEntropy"), ("_to_copy", "ToCopy")])
+@pytest.mark.parametrize(
+    "name, node", [("mul", "Mul"), ("binary_cross_entropy", "BinaryCrossEntropy"), ("_to_copy", "ToCopy")]
+)
 def test_node_names_follow_the_operation(name, node):
     assert camel(name) == node
 
 
-@pytest.mark.parametrize("schema_text, formulas, message", [
-    ("mul(Tensor self, Tensor other)", {}, "defined twice"),
-    ("wrong1(Tensor self)", {"other": lambda f, grad: grad}, "no argument 'other'"),
-    ("wrong2(Tensor self)", {"self": lambda f, grad, strange: grad}, "names 'strange', which is no argument and no output"),
-    ("wrong3(Tensor self, int n)", {"n": lambda f, grad: grad}, "derivative of n, which is no tensor argument"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "schema_text, formulas, message",
+    [
+        ("mul(Tensor self, Tensor other)", {}, "defined twice"),
+        ("wrong1(Tensor self)", {"other": lambda f, grad: grad}, "no argument 'other'"),
+        (
+            "wrong2(Tensor self)",
+            {"self": lambda f, grad, strange: grad},
+            "names 'strange', which is no argument and no output",
+        ),
+        ("wrong3(Tensor self, int n)", {"n": lambda f, grad: grad}, "derivative of n, which is no tensor argument"),
+    ],
+)
 def test_a_wrong_definition_is_refused(schema_text, formulas, message):
     before = set(table)
     with pytest.raises(ValueError, match=message):
@@ -65,13 +89,16 @@ def test_a_wrong_definition_is_refused(schema_text, formulas, message):
     assert set(table) == before
 
 
-@pytest.mark.parametrize("identifier, name, text", [
-    ("mul", "self", "grad * f.conj(other)"),
-    ("exp", "self", "grad * f.conj(result)"),
-    ("sin", "self", "grad * f.conj(f.cos(self))"),
-    ("add", "other", "scaled(f, grad, alpha)"),
-    ("transpose", "self", "f.transpose(grad, dim0, dim1)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "identifier, name, text",
+    [
+        ("mul", "self", "grad * f.conj(other)"),
+        ("exp", "self", "grad * f.conj(result)"),
+        ("sin", "self", "grad * f.conj(f.cos(self))"),
+        ("add", "other", "scaled(f, grad, alpha)"),
+        ("transpose", "self", "f.transpose(grad, dim0, dim1)"),
+    ],
+)
 def test_a_formula_can_be_read(identifier, name, text):
     assert table[identifier].formula_text(name) == text
 

@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 from autograph_cli import torch
 
 DTYPES = {
-    "b": torch.bool, "u": torch.uint8, "c": torch.int8, "s": torch.int16, "i": torch.int32, "l": torch.int64,
-    "h": torch.float16, "k": torch.bfloat16, "f": torch.float32, "d": torch.float64, "F": torch.complex64, "D": torch.complex128,
-}  # fmt: skip
+    "b": torch.bool,
+    "u": torch.uint8,
+    "c": torch.int8,
+    "s": torch.int16,
+    "i": torch.int32,
+    "l": torch.int64,
+    "h": torch.float16,
+    "k": torch.bfloat16,
+    "f": torch.float32,
+    "d": torch.float64,
+    "F": torch.complex64,
+    "D": torch.complex128,
+}
 
 TENSORS = """
   b u c s i l h k f d F D
@@ -135,9 +145,15 @@ def test_integers_wrap_around():
     assert (torch.tensor([127], dtype=torch.int8) + torch.tensor([1], dtype=torch.int8)).tolist() == [-128]
 
 
-@pytest.mark.parametrize("a, b, floor, remainder, trunc", [
-    (7, 2, 3, 1, 3), (-7, 2, -4, 1, -3), (7, -2, -4, -1, -3), (-7, -2, 3, -1, 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "a, b, floor, remainder, trunc",
+    [
+        (7, 2, 3, 1, 3),
+        (-7, 2, -4, 1, -3),
+        (7, -2, -4, -1, -3),
+        (-7, -2, 3, -1, 3),
+    ],
+)
 def test_integer_division_rounds_as_python_does_or_toward_zero(a, b, floor, remainder, trunc):
     x, y = torch.tensor([a]), torch.tensor([b])
     assert ((x // y).item(), (x % y).item(), torch.div(x, y, rounding_mode="trunc").item()) == (floor, remainder, trunc)

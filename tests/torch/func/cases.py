@@ -151,8 +151,15 @@ def jacobian_of_attention(torch):
 
 def jacobian_of_decompositions(torch):
     a = tensor(torch, 3, 3, positive=True) + 3 * torch.eye(3, dtype=torch.float64)
-    fs = [torch.linalg.inv, torch.linalg.det, lambda a: torch.linalg.cholesky(a @ a.mT), lambda a: torch.linalg.qr(a).R,
-          torch.linalg.svdvals, lambda a: torch.linalg.eigvalsh(a + a.mT), torch.linalg.matrix_exp]  # fmt: skip
+    fs = [
+        torch.linalg.inv,
+        torch.linalg.det,
+        lambda a: torch.linalg.cholesky(a @ a.mT),
+        lambda a: torch.linalg.qr(a).R,
+        torch.linalg.svdvals,
+        lambda a: torch.linalg.eigvalsh(a + a.mT),
+        torch.linalg.matrix_exp,
+    ]
     return [j(f)(a) for f in fs for j in (torch.func.jacrev, torch.func.jacfwd)]
 
 
@@ -186,7 +193,11 @@ def per_sample_gradients_of_images(torch):
     x = tensor(torch, 3, 1, 4, 4, seed=2)
 
     def loss(w, x):
-        return torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(x[None], w["w"], w["b"]).relu(), 2).square().mean()
+        return (
+            torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(x[None], w["w"], w["b"]).relu(), 2)
+            .square()
+            .mean()
+        )
 
     return torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, x)
 
@@ -259,7 +270,16 @@ def dual_numbers(torch):
     x, t = tensor(torch, 2, 3), tensor(torch, 2, 3, seed=1)
     with forward.dual_level():
         d = forward.make_dual(x, t)
-        results = [d.sin(), d.T @ d, d.sum(1), d.max(0).values, d.view(3, 2)[1:], torch.cat([d, x]), d.argmax(1), d.detach()]
+        results = [
+            d.sin(),
+            d.T @ d,
+            d.sum(1),
+            d.max(0).values,
+            d.view(3, 2)[1:],
+            torch.cat([d, x]),
+            d.argmax(1),
+            d.detach(),
+        ]
         return [tuple(forward.unpack_dual(r)) for r in results]
 
 
@@ -308,8 +328,9 @@ def custom_function(torch):
     cube = lambda x: Cube.apply(x, 2)  # noqa: E731
     return [
         f.jvp(cube, (x,), (t,)),
-        f.jvp(f.grad(lambda x: cube(x).sum()), (x,), (t,)), f.grad(lambda x: f.jvp(cube, (x,), (t,))[1].sum())(x),
-    ]  # fmt: skip
+        f.jvp(f.grad(lambda x: cube(x).sum()), (x,), (t,)),
+        f.grad(lambda x: f.jvp(cube, (x,), (t,))[1].sum())(x),
+    ]
 
 
 def is_grads_batched(torch):
@@ -322,15 +343,24 @@ def functional_vectorized(torch):
     g, x, y = torch.autograd.functional, tensor(torch, 3), tensor(torch, 3, seed=1)
     f = lambda x, y: ((x * y).cumsum(0), x.sum())  # noqa: E731
     return [
-        g.jacobian(f, (x, y), vectorize=True), g.jacobian(f, (x, y), vectorize=True, strategy="forward-mode"),
+        g.jacobian(f, (x, y), vectorize=True),
+        g.jacobian(f, (x, y), vectorize=True, strategy="forward-mode"),
         g.hessian(lambda x: (x**3).prod(), x, vectorize=True),
         g.hessian(lambda x: (x**3).prod(), x, vectorize=True, outer_jacobian_strategy="forward-mode").detach(),
-    ]  # fmt: skip
+    ]
 
 
 def complex_jvp(torch):
     z, t = tensor(torch, 3) * (1 + 2j), tensor(torch, 3, seed=1) * (2 - 1j)
-    fs = [lambda z: z * z.conj(), torch.abs, torch.angle, torch.exp, torch.sgn, lambda z: torch.fft.fft(z).real, lambda z: z / z.abs()]
+    fs = [
+        lambda z: z * z.conj(),
+        torch.abs,
+        torch.angle,
+        torch.exp,
+        torch.sgn,
+        lambda z: torch.fft.fft(z).real,
+        lambda z: z / z.abs(),
+    ]
     return [torch.func.jvp(f, (z,), (t,)) for f in fs]
 
 
@@ -346,5 +376,8 @@ def recurrent(torch):
     return torch.func.jacrev(last)(w), torch.func.jacfwd(last)(w)
 
 
-CASES = {name: case for name, case in list(globals().items()) if callable(case) and case.__module__ == __name__
-         and name not in ("tensor", "net")}  # fmt: skip
+CASES = {
+    name: case
+    for name, case in list(globals().items())
+    if callable(case) and case.__module__ == __name__ and name not in ("tensor", "net")
+}

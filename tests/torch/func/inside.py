@@ -92,11 +92,13 @@ TRANSFORMS = {
     "vmap of grad": lambda f, x, see: f.vmap(f.grad(lambda y: (see(y), y.sum())[1]))(x[:, None]),
     "grad of vmap": lambda f, x, see: f.grad(lambda y: f.vmap(lambda z: (see(z), z)[1])(y).sum())(x),
     "jvp of grad": lambda f, x, see: f.jvp(f.grad(lambda y: (see(y), y.sum())[1]), (x,), (x.clone(),)),
-}  # fmt: skip
+}
 OTHERWISE = {
-    ("vmap of grad", "x.sum().item()"), ("vmap of grad", 'f"{x.sum():.3f}"'), ("vmap of grad", "copy.deepcopy(x)"),
+    ("vmap of grad", "x.sum().item()"),
+    ("vmap of grad", 'f"{x.sum():.3f}"'),
+    ("vmap of grad", "copy.deepcopy(x)"),
     ("grad of grad", "copy.deepcopy(x)"),
-}  # fmt: skip
+}
 """Where ours says it in other words."""
 
 

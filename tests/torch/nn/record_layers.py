@@ -181,7 +181,9 @@ def observe(torch, row):
     outputs = [t for t in flat(torch, module(*start)) if t.requires_grad]
     found["outputs"] = [plain(t) for t in outputs]
     found["graphs"] = ["leaf" if t.grad_fn is None else graph(t.grad_fn, leaves) for t in outputs]
-    grads = torch.autograd.grad(outputs, list(leaves.values()), [cotangent(torch, t) for t in outputs], allow_unused=True)
+    grads = torch.autograd.grad(
+        outputs, list(leaves.values()), [cotangent(torch, t) for t in outputs], allow_unused=True
+    )
     found["grads"] = {name: None if g is None else brief(g) for name, g in zip(leaves, grads, strict=True)}
     found["after"] = {name: brief(t) for name, t in module.named_buffers()}
     return found

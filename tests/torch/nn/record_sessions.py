@@ -37,9 +37,15 @@ def names(graph_root):
 def transcript(torch, path):
     """What a session prints."""
     given = {
-        "torch": torch, "nn": torch.nn, "attempt": attempt, "names": names, "copy": copy, "pickle": pickle,
-        "OrderedDict": OrderedDict, "__name__": "session",
-    }  # fmt: skip
+        "torch": torch,
+        "nn": torch.nn,
+        "attempt": attempt,
+        "names": names,
+        "copy": copy,
+        "pickle": pickle,
+        "OrderedDict": OrderedDict,
+        "__name__": "session",
+    }
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -20,9 +20,15 @@ def test_functional_refuses_what_pytorch_refuses_in_its_words(code):
     assert refusal(torch, code) == RECORDED[code]
 
 
-@pytest.mark.parametrize("mode, antialias, row", [
-    ("bilinear", False, [17, 250, 35]), ("bilinear", True, [40, 192, 87]), ("bicubic", False, [5, 250, 7]), ("bicubic", True, [33, 205, 85]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "mode, antialias, row",
+    [
+        ("bilinear", False, [17, 250, 35]),
+        ("bilinear", True, [40, 192, 87]),
+        ("bicubic", False, [5, 250, 7]),
+        ("bicubic", True, [33, 205, 85]),
+    ],
+)
 def test_bytes_are_resized_in_whole_numbers(mode, antialias, row):
     x = torch.tensor([[[[10, 20, 130, 250, 240, 7, 90]] * 2]], dtype=torch.uint8)
     found = torch.nn.functional.interpolate(x, size=(2, 3), mode=mode, antialias=antialias)

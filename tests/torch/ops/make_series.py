@@ -92,8 +92,7 @@ SERIES = {
     "J0_SMALL": _of_square(lambda x: mp.besselj(0, x), 8),
     "J1_SMALL": _of_square(lambda x: mp.besselj(1, x) / x, 8),
     "Y0_SMALL": _of_square(lambda x: mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x), 8),
-    "Y1_SMALL": _of_square(
-        lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x, 8),
+    "Y1_SMALL": _of_square(lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x, 8),
     "P0": _bessel_wave(0, "P"),
     "Q0": _bessel_wave(0, "Q"),
     "P1": _bessel_wave(1, "P"),
@@ -102,10 +101,12 @@ SERIES = {
     "AIRY_RIGHT": _airy_right,
     "AIRY_P": _airy_wave("P"),
     "AIRY_Q": _airy_wave("Q"),
-}  # fmt: skip
+}
 
 
-def fitted(function: Callable[[Any], Any], weight: Callable[[Any], Any], end: float, degree: int, points: int = 500) -> list[float]:
+def fitted(
+    function: Callable[[Any], Any], weight: Callable[[Any], Any], end: float, degree: int, points: int = 500
+) -> list[float]:
     """The coefficients of the polynomial on [0, end] whose largest error times `weight` is the least (Lawson's way to it)."""
     u = np.cos(np.pi * (np.arange(points) + 0.5) / points)
     x = [mp.mpf(end) * (t + 1) / 2 for t in u]
@@ -130,8 +131,11 @@ POLYNOMIALS = {
     # Of t = x**2: artanh(erf(x)) / x, so that erf has an even relative error, 7e-8, up to where float32 knows no 1 - erf.
     "ARTANH_ERF": lambda: fitted(
         lambda t: _artanh_erf(t) / mp.sqrt(t),
-        lambda t: mp.sqrt(t) / mp.cosh(_artanh_erf(t)) ** 2 / mp.erf(mp.sqrt(t)), 16, 7),
-}  # fmt: skip
+        lambda t: mp.sqrt(t) / mp.cosh(_artanh_erf(t)) ** 2 / mp.erf(mp.sqrt(t)),
+        16,
+        7,
+    ),
+}
 
 
 def show(name: str, found: list[float]) -> None:
@@ -142,7 +146,9 @@ def show(name: str, found: list[float]) -> None:
 
 
 def main() -> None:
-    print('"""Coefficients computed by tests/torch/ops/make_series.py: of Chebyshev series on [-1, 1], then of powers of x."""\n')
+    print(
+        '"""Coefficients computed by tests/torch/ops/make_series.py: of Chebyshev series on [-1, 1], then of powers of x."""\n'
+    )
     for name, function in SERIES.items():
         found = coefficients(function)
         print(f"{name}: {len(found)}", file=sys.stderr)

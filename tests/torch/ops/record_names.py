@@ -20,12 +20,16 @@ def record():
     def public(owner):
         return {n for n in dir(owner) if not n.startswith("_") and callable(getattr(owner, n))}
 
-    functions = {n for n in public(torch) if type(getattr(torch, n)).__name__ in ("builtin_function_or_method", "function")}
+    functions = {
+        n for n in public(torch) if type(getattr(torch, n)).__name__ in ("builtin_function_or_method", "function")
+    }
     methods = public(torch.Tensor)
     schemas = (Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml").read_text()
     out = set(re.findall(r"- func: (\w+)\.\w*out\w*\(", schemas))
     aliases = {
-        op.name: sorted({a.name for a in op.aliases if "." not in a.name}) for op in op_db if op.aliases and "." not in op.name
+        op.name: sorted({a.name for a in op.aliases if "." not in a.name})
+        for op in op_db
+        if op.aliases and "." not in op.name
     }
     return {
         "methods": sorted(functions & methods),

@@ -97,9 +97,18 @@ def scope(torch):
 
     x = torch.arange(6.0).reshape(2, 3)
     return {
-        "torch": torch, "F": torch.nn.functional, "x": x, "y": x + 1, "v": torch.arange(3.0), "c": x > 2, "n": x.long(),
-        "d": x.double(), "z": torch.complex(x, x), "i": torch.tensor([0, 1]), "A": np.ones((2, 3)),
-    }  # fmt: skip
+        "torch": torch,
+        "F": torch.nn.functional,
+        "x": x,
+        "y": x + 1,
+        "v": torch.arange(3.0),
+        "c": x > 2,
+        "n": x.long(),
+        "d": x.double(),
+        "z": torch.complex(x, x),
+        "i": torch.tensor([0, 1]),
+        "A": np.ones((2, 3)),
+    }
 
 
 def first_sentence(text):

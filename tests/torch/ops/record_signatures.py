@@ -11,8 +11,19 @@ from pathlib import Path
 TARGET = Path(__file__).parents[3] / "autograph_cli" / "torch" / "_core" / "signatures.txt"
 SPACES = ("torch", "nn", "fft", "linalg", "special", "Tensor")
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
-BEHIND = ("alpha_dropout", "feature_dropout", "grid_sampler", "affine_grid_generator", "poisson_nll_loss", "embedding_bag",
-          "kl_div", "margin_ranking_loss", "hinge_embedding_loss", "cosine_embedding_loss", "triplet_margin_loss")  # fmt: skip
+BEHIND = (
+    "alpha_dropout",
+    "feature_dropout",
+    "grid_sampler",
+    "affine_grid_generator",
+    "poisson_nll_loss",
+    "embedding_bag",
+    "kl_div",
+    "margin_ranking_loss",
+    "hinge_embedding_loss",
+    "cosine_embedding_loss",
+    "triplet_margin_loss",
+)
 """What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
 BY_HAND = {
     "torch": [
@@ -35,9 +46,14 @@ def generated():
     from torchgen.packaged.autograd import gen_python_functions as bindings
 
     folder = Path(torchgen.__file__).parent / "packaged"
-    found, native = {}, parse_native_yaml(*(str(folder / f"ATen/native/{n}.yaml") for n in ("native_functions", "tags")))
+    found, native = (
+        {},
+        parse_native_yaml(*(str(folder / f"ATen/native/{n}.yaml") for n in ("native_functions", "tags"))),
+    )
     bound = [f for f in native.native_functions if bindings.should_generate_py_binding(f)]
-    wanted = {s: getattr(bindings, f"is_py_{s}_function") for s in SPACES[:-1]} | {"Tensor": bindings.is_py_variable_method}
+    wanted = {s: getattr(bindings, f"is_py_{s}_function") for s in SPACES[:-1]} | {
+        "Tensor": bindings.is_py_variable_method
+    }
     for space, belongs in wanted.items():
         pairs = bindings.load_signatures(bound, str(folder / "autograd/deprecated.yaml"), method=space == "Tensor")
         groups = collections.defaultdict(list)
@@ -85,7 +101,11 @@ def main():
         for (where, name), signatures in sorted(found.items()):
             if where != space or not compiled_there(space, name):
                 continue
-            if space == "Tensor" and [*map(as_method, found.get(("torch", name), []))] == signatures and compiled_there("torch", name):
+            if (
+                space == "Tensor"
+                and [*map(as_method, found.get(("torch", name), []))] == signatures
+                and compiled_there("torch", name)
+            ):
                 lines.append(name)
             else:
                 lines += map(shortened, signatures)

@@ -47,10 +47,20 @@ def test_to_returns_the_tensor_itself_where_nothing_changes():
 
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
-     ("long", "int64"), ("short", "int16"), ("char", "int8"), ("byte", "uint8"), ("bool", "bool"),
-     ("cfloat", "complex64")],
-)  # fmt: skip
+    [
+        ("float", "float32"),
+        ("double", "float64"),
+        ("half", "float16"),
+        ("bfloat16", "bfloat16"),
+        ("int", "int32"),
+        ("long", "int64"),
+        ("short", "int16"),
+        ("char", "int8"),
+        ("byte", "uint8"),
+        ("bool", "bool"),
+        ("cfloat", "complex64"),
+    ],
+)
 def test_casting_methods(name, dtype):
     assert getattr(torch.tensor([0.0, 1.0]), name)().dtype is getattr(torch, dtype)
 
@@ -180,8 +190,10 @@ def test_pickles_come_back():
 
 def test_public_classes_carry_pytorchs_names():
     assert [repr(c) for c in (torch.Tensor, torch.Size, torch.FloatTensor)] == [
-        "<class 'torch.Tensor'>", "<class 'torch.Size'>", "<class 'torch.FloatTensor'>",
-    ]  # fmt: skip
+        "<class 'torch.Tensor'>",
+        "<class 'torch.Size'>",
+        "<class 'torch.FloatTensor'>",
+    ]
 
 
 KINDS = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
@@ -200,9 +212,15 @@ def test_promotion_is_symmetric_and_bool_is_its_neutral_element():
 
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
-    [("uint8", "int8", "int16"), ("uint8", "int32", "int32"), ("int64", "float16", "float16"),
-     ("float16", "bfloat16", "float32"), ("float64", "complex64", "complex128"), ("int64", "complex64", "complex64")],
-)  # fmt: skip
+    [
+        ("uint8", "int8", "int16"),
+        ("uint8", "int32", "int32"),
+        ("int64", "float16", "float16"),
+        ("float16", "bfloat16", "float32"),
+        ("float64", "complex64", "complex128"),
+        ("int64", "complex64", "complex64"),
+    ],
+)
 def test_promotion(a, b, expected):
     assert promoted(a, b) == expected
 

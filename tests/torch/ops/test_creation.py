@@ -123,11 +123,17 @@ def test_factories(make, values, dtype):
 def test_rows_of_floats_round_as_pytorchs_do():
     # Recorded from PyTorch 2.13: exact bits, which a plain `start + i * step` in float32 does not give.
     assert torch.linspace(-3.14159, 2.71828, 11)[[3, 4, 6, 7]].tolist() == [
-        -1.3836292028427124, -0.7976422309875488, 0.3743321895599365, 0.9603191614151001,
-    ]  # fmt: skip
+        -1.3836292028427124,
+        -0.7976422309875488,
+        0.3743321895599365,
+        0.9603191614151001,
+    ]
     assert torch.arange(0.1, 20.0, 0.7)[[3, 11, 19, 26]].tolist() == [
-        2.200000047683716, 7.799999713897705, 13.399999618530273, 18.299999237060547,
-    ]  # fmt: skip
+        2.200000047683716,
+        7.799999713897705,
+        13.399999618530273,
+        18.299999237060547,
+    ]
 
 
 @pytest.mark.parametrize(

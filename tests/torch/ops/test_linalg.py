@@ -93,7 +93,10 @@ def test_a_symmetric_matrix_is_solved_by_its_ldl_factors():
 
 
 def test_results_show_themselves_as_named_tuples():
-    assert repr(torch.linalg.slogdet(torch.eye(2))) == "torch.return_types.linalg_slogdet(\nsign=tensor(1.),\nlogabsdet=tensor(0.))"
+    assert (
+        repr(torch.linalg.slogdet(torch.eye(2)))
+        == "torch.return_types.linalg_slogdet(\nsign=tensor(1.),\nlogabsdet=tensor(0.))"
+    )
 
 
 def test_results_go_into_given_tensors():
@@ -113,7 +116,14 @@ def test_approximations_of_low_rank_find_what_is_there():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64, torch.int64], ids=str)
 def test_products_keep_the_dtype(dtype):
     a, b = torch.ones(2, 3, dtype=dtype), torch.ones(3, 2, dtype=dtype)
-    made = [a @ b, a[None].bmm(b[None]), a @ b[:, 0], a[0] @ b[:, 0], torch.addmm(a[:, :2], a, b), torch.einsum("ij,jk", a, b)]
+    made = [
+        a @ b,
+        a[None].bmm(b[None]),
+        a @ b[:, 0],
+        a[0] @ b[:, 0],
+        torch.addmm(a[:, :2], a, b),
+        torch.einsum("ij,jk", a, b),
+    ]
     assert {x.dtype for x in made} == {dtype}
 
 

@@ -25,11 +25,17 @@ STREAM = [
     # Elements are drawn in the order of memory, here column by column.
     (
         lambda: torch.rand_like(torch.ones(2, 3).t()).t().flatten(),
-        [0.5935860276222229, 0.4157699942588806, 0.41771942377090454, 0.2711215615272522, 0.6922780871391296,
-         0.2038482427597046],
+        [
+            0.5935860276222229,
+            0.4157699942588806,
+            0.41771942377090454,
+            0.2711215615272522,
+            0.6922780871391296,
+            0.2038482427597046,
+        ],
     ),
     (lambda: torch.empty(2).exponential_(), [0.6280439496040344, 1.9913314580917358]),
-]  # fmt: skip
+]
 
 
 def test_one_stream_gives_pytorchs_numbers_call_after_call():

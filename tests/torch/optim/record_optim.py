@@ -12,8 +12,12 @@ STEPS = 5
 START = ([[0.5, -1.25], [2.0, 0.75]], [0.3, -0.4])
 
 OPTIMIZERS: dict[str, tuple[dict[str, Any], ...]] = {
-    "SGD": ({}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
-            {"maximize": True, "momentum": 0.5, "dampening": 0.3}),
+    "SGD": (
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"maximize": True, "momentum": 0.5, "dampening": 0.3},
+    ),
     "Adam": ({}, {"amsgrad": True, "weight_decay": 0.1}, {"maximize": True}, {"betas": (0.5, 0.9), "foreach": True}),
     "AdamW": ({}, {"weight_decay": 0.3, "fused": True}),
     "NAdam": ({}, {"weight_decay": 0.1, "decoupled_weight_decay": True}),
@@ -25,10 +29,17 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], ...]] = {
     "Rprop": ({}, {"etas": (0.4, 1.5)}),
     "ASGD": ({}, {"t0": 2, "weight_decay": 0.1}),
     "Adafactor": ({}, {"weight_decay": 0.1, "d": 1.5}),
-    "LBFGS": ({"max_iter": 4}, {"line_search_fn": "strong_wolfe", "max_iter": 3}, {"lr": 0.1, "history_size": 2, "max_iter": 6},
-              {"lr": 0.3, "max_eval": 3}, {"lr": 0.3, "tolerance_grad": 0.5}, {"lr": 0.3, "tolerance_change": 0.05},
-              {"line_search_fn": "strong_wolfe", "tolerance_grad": 0.5, "max_iter": 5}, {"line_search_fn": "strong_wolfe", "history_size": 1, "max_eval": 7}),
-}  # fmt: skip
+    "LBFGS": (
+        {"max_iter": 4},
+        {"line_search_fn": "strong_wolfe", "max_iter": 3},
+        {"lr": 0.1, "history_size": 2, "max_iter": 6},
+        {"lr": 0.3, "max_eval": 3},
+        {"lr": 0.3, "tolerance_grad": 0.5},
+        {"lr": 0.3, "tolerance_change": 0.05},
+        {"line_search_fn": "strong_wolfe", "tolerance_grad": 0.5, "max_iter": 5},
+        {"line_search_fn": "strong_wolfe", "history_size": 1, "max_eval": 7},
+    ),
+}
 
 SCHEDULERS: dict[str, Any] = {
     "LambdaLR": lambda s, o: s.LambdaLR(o, [lambda e: 0.9**e, lambda e: 1 / (1 + e)]),

@@ -24,7 +24,11 @@ def test_rates_are_those_of_pytorch(name):
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_a_schedule_goes_on_from_its_state(name):
     def begin():
-        optimizer = torch.optim.SGD([{"params": [torch.zeros(1, requires_grad=True)]}, {"params": [torch.zeros(2, requires_grad=True)]}], lr=0.05, momentum=0.9)
+        optimizer = torch.optim.SGD(
+            [{"params": [torch.zeros(1, requires_grad=True)]}, {"params": [torch.zeros(2, requires_grad=True)]}],
+            lr=0.05,
+            momentum=0.9,
+        )
         return optimizer, SCHEDULERS[name](lr_scheduler, optimizer)
 
     def advance(optimizer, scheduler, epochs):
@@ -51,11 +55,14 @@ def test_a_rate_in_a_tensor_is_filled():
     assert lr.item() == 0.5
 
 
-@pytest.mark.parametrize("mode, metrics, reduced", [
-    ("min", [1.0, 0.5, 0.6, 0.6, 0.6], 0.1),
-    ("min", [1.0, 0.9, 0.8, 0.7, 0.6], 1.0),
-    ("max", [1.0, 0.9, 0.8, 0.7, 0.6], 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "mode, metrics, reduced",
+    [
+        ("min", [1.0, 0.5, 0.6, 0.6, 0.6], 0.1),
+        ("min", [1.0, 0.9, 0.8, 0.7, 0.6], 1.0),
+        ("max", [1.0, 0.9, 0.8, 0.7, 0.6], 0.1),
+    ],
+)
 def test_a_plateau_reduces_the_rate(mode, metrics, reduced):
     optimizer = sgd()
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, mode, patience=2)
@@ -98,21 +105,41 @@ def test_asking_for_rates_outside_a_step_warns():
 
 REFUSED = [
     (lambda: lr_scheduler.StepLR("x", 1), TypeError, "str is not an Optimizer"),
-    (lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3), KeyError, "param 'initial_lr' is not specified in param_groups"),
+    (
+        lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3),
+        KeyError,
+        "param 'initial_lr' is not specified in param_groups",
+    ),
     (lambda: lr_scheduler.LambdaLR(sgd(), [abs, abs]), ValueError, "Expected 1 lr_lambdas, but got 2"),
     (lambda: lr_scheduler.MultiplicativeLR(sgd(), 3), TypeError, "lr_lambda should be a function, but got int"),
-    (lambda: lr_scheduler.ConstantLR(sgd(), 2), ValueError, "Constant multiplicative factor expected to be between 0 and 1."),
+    (
+        lambda: lr_scheduler.ConstantLR(sgd(), 2),
+        ValueError,
+        "Constant multiplicative factor expected to be between 0 and 1.",
+    ),
     (lambda: lr_scheduler.LinearLR(sgd(), 0), ValueError, "Starting multiplicative factor expected"),
     (lambda: lr_scheduler.OneCycleLR(sgd(), 1.0), ValueError, "You must define either total_steps OR"),
     (lambda: lr_scheduler.OneCycleLR(sgd(), 1.0, 0), ValueError, "Expected positive integer total_steps, but got 0"),
     (lambda: lr_scheduler.CyclicLR(sgd(), 0.1, 1.0, mode="x"), ValueError, "mode is invalid and scale_fn is None"),
     (lambda: lr_scheduler.CyclicLR(sgd(), [0.1, 0.2], 1.0), ValueError, "base_lr must have the same length"),
-    (lambda: lr_scheduler.CyclicLR(torch.optim.Adagrad([torch.zeros(1, requires_grad=True)]), 0.1, 1.0), ValueError, "optimizer must support momentum or beta1"),
-    (lambda: lr_scheduler.CosineAnnealingWarmRestarts(sgd(), 0), ValueError, "Expected positive integer T_0, but got 0"),
+    (
+        lambda: lr_scheduler.CyclicLR(torch.optim.Adagrad([torch.zeros(1, requires_grad=True)]), 0.1, 1.0),
+        ValueError,
+        "optimizer must support momentum or beta1",
+    ),
+    (
+        lambda: lr_scheduler.CosineAnnealingWarmRestarts(sgd(), 0),
+        ValueError,
+        "Expected positive integer T_0, but got 0",
+    ),
     (lambda: lr_scheduler.ReduceLROnPlateau(sgd(), factor=1.0), ValueError, "Factor should be < 1.0."),
     (lambda: lr_scheduler.SequentialLR(sgd(), [], []), ValueError, "SequentialLR expects at least one scheduler"),
-    (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "does not support `ReduceLROnPlateau`"),
-]  # fmt: skip
+    (
+        lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]),
+        ValueError,
+        "does not support `ReduceLROnPlateau`",
+    ),
+]
 
 
 @pytest.mark.parametrize("make, kind, text", REFUSED, ids=[text for _, _, text in REFUSED])

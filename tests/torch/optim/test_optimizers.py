@@ -192,31 +192,79 @@ def test_named_parameters_keep_their_names():
 
 W = leaf(1.0)
 REFUSED = [
-    (lambda: torch.optim.SGD(W), TypeError, "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
+    (
+        lambda: torch.optim.SGD(W),
+        TypeError,
+        "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor",
+    ),
     (lambda: torch.optim.SGD([]), ValueError, "optimizer got an empty parameter list"),
     (lambda: torch.optim.SGD([1]), TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
     (lambda: torch.optim.SGD([W * 2]), ValueError, "can't optimize a non-leaf Tensor"),
-    (lambda: torch.optim.SGD([{"params": {W}}]), TypeError, "optimizer parameters need to be organized in ordered collections"),
-    (lambda: torch.optim.SGD([{"params": [W]}, {"params": [W]}]), ValueError, "some parameters appear in more than one parameter group"),
-    (lambda: torch.optim.SGD([("a", W), W]), ValueError, "all optimizer params should be with/without names. Some param names are missing"),
-    (lambda: torch.optim.SGD([W]).add_param_group([W]), TypeError, "param_group must be a dict, but got <class 'list'>"),
+    (
+        lambda: torch.optim.SGD([{"params": {W}}]),
+        TypeError,
+        "optimizer parameters need to be organized in ordered collections",
+    ),
+    (
+        lambda: torch.optim.SGD([{"params": [W]}, {"params": [W]}]),
+        ValueError,
+        "some parameters appear in more than one parameter group",
+    ),
+    (
+        lambda: torch.optim.SGD([("a", W), W]),
+        ValueError,
+        "all optimizer params should be with/without names. Some param names are missing",
+    ),
+    (
+        lambda: torch.optim.SGD([W]).add_param_group([W]),
+        TypeError,
+        "param_group must be a dict, but got <class 'list'>",
+    ),
     (lambda: torch.optim.SGD([W], lr=-1), ValueError, "Invalid learning rate: -1"),
-    (lambda: torch.optim.SGD([W], nesterov=True), ValueError, "Nesterov momentum requires a momentum and zero dampening"),
+    (
+        lambda: torch.optim.SGD([W], nesterov=True),
+        ValueError,
+        "Nesterov momentum requires a momentum and zero dampening",
+    ),
     (lambda: torch.optim.SGD([W], lr=torch.ones(2)), ValueError, "Tensor lr must be 1-element"),
     (lambda: torch.optim.Adam([W], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
     (lambda: torch.optim.Adam([W], eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
-    (lambda: torch.optim.Adam([W], fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot be `True` together."),
-    (lambda: torch.optim.Adam([W], lr=torch.tensor(0.1), foreach=True), ValueError, "lr as a Tensor is not supported for capturable=False and foreach=True"),
+    (
+        lambda: torch.optim.Adam([W], fused=True, foreach=True),
+        RuntimeError,
+        "`fused` and `foreach` cannot be `True` together.",
+    ),
+    (
+        lambda: torch.optim.Adam([W], lr=torch.tensor(0.1), foreach=True),
+        ValueError,
+        "lr as a Tensor is not supported for capturable=False and foreach=True",
+    ),
     (lambda: torch.optim.Adadelta([W], rho=2), ValueError, "Invalid rho value: 2"),
     (lambda: torch.optim.Rprop([W], etas=(2, 3)), ValueError, "Invalid eta values: 2, 3"),
-    (lambda: torch.optim.Muon([W]), ValueError, r"Muon only supports 2D parameters whereas we found a parameter with size: torch.Size\(\[1\]\)"),
-    (lambda: torch.optim.LBFGS([{"params": [W]}, {"params": [leaf(2.0)]}]), ValueError, "LBFGS doesn't support per-parameter options"),
-    (lambda: stepped("Adam", capturable=True), AssertionError, "If capturable=True, params and state_steps must be on supported devices"),
+    (
+        lambda: torch.optim.Muon([W]),
+        ValueError,
+        r"Muon only supports 2D parameters whereas we found a parameter with size: torch.Size\(\[1\]\)",
+    ),
+    (
+        lambda: torch.optim.LBFGS([{"params": [W]}, {"params": [leaf(2.0)]}]),
+        ValueError,
+        "LBFGS doesn't support per-parameter options",
+    ),
+    (
+        lambda: stepped("Adam", capturable=True),
+        AssertionError,
+        "If capturable=True, params and state_steps must be on supported devices",
+    ),
     (lambda: stepped("Adam", foreach=True, differentiable=True), AssertionError, "_foreach ops don't support autograd"),
     (lambda: torch.optim.Optimizer([W], {}).step(), NotImplementedError, "^$"),
-    (lambda: torch.optim.SGD([W]).load_state_dict({"state": {}, "param_groups": []}), ValueError, "loaded state dict has a different number of parameter groups"),
+    (
+        lambda: torch.optim.SGD([W]).load_state_dict({"state": {}, "param_groups": []}),
+        ValueError,
+        "loaded state dict has a different number of parameter groups",
+    ),
     (lambda: torch.optim.NoSuch, AttributeError, "torch.optim.NoSuch is not available"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make, kind, text", REFUSED, ids=[text for _, _, text in REFUSED])

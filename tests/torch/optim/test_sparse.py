@@ -41,13 +41,16 @@ def test_a_sparse_tensor_prints_its_rows():
     )
 
 
-@pytest.mark.parametrize("name, options, expected", [
-    ("SparseAdam", {"lr": 0.1}, [0.9, 1.0, 0.9]),
-    ("SparseAdam", {"lr": 0.1, "maximize": True}, [1.1, 1.0, 1.1]),
-    ("SGD", {"lr": 0.1}, [0.8, 1.0, 0.9]),
-    ("SGD", {"lr": 0.1, "momentum": 0.9}, [0.8, 1.0, 0.9]),
-    ("Adagrad", {"lr": 0.1}, [0.9, 1.0, 0.9]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, options, expected",
+    [
+        ("SparseAdam", {"lr": 0.1}, [0.9, 1.0, 0.9]),
+        ("SparseAdam", {"lr": 0.1, "maximize": True}, [1.1, 1.0, 1.1]),
+        ("SGD", {"lr": 0.1}, [0.8, 1.0, 0.9]),
+        ("SGD", {"lr": 0.1, "momentum": 0.9}, [0.8, 1.0, 0.9]),
+        ("Adagrad", {"lr": 0.1}, [0.9, 1.0, 0.9]),
+    ],
+)
 def test_optimizers_move_the_rows_that_have_a_gradient(name, options, expected):
     w = looked_up(0, 2, 0)
     getattr(torch.optim, name)([w], **options).step()
@@ -64,7 +67,9 @@ def test_sparse_adam_keeps_the_means_of_rows_without_gradient():
     state = optimizer.state_dict()["state"][0]
     assert state["step"] == 2
     assert state["exp_avg"][:, 0].tolist() == pytest.approx([0.1, 0.1, 0.0])
-    assert w[:, 0].tolist() == pytest.approx([0.9, 1 - 0.1 * (1 - 0.999**2) ** 0.5 / (1 - 0.9**2) * 0.1 / 0.001**0.5, 1.0], abs=1e-6)
+    assert w[:, 0].tolist() == pytest.approx(
+        [0.9, 1 - 0.1 * (1 - 0.999**2) ** 0.5 / (1 - 0.9**2) * 0.1 / 0.001**0.5, 1.0], abs=1e-6
+    )
 
 
 def test_zero_grad_empties_a_sparse_gradient():
@@ -84,17 +89,33 @@ REFUSED = [
     (stepped("Adafactor"), RuntimeError, "Adafactor does not support sparse gradients"),
     (stepped("Muon"), RuntimeError, "Muon does not support sparse gradients"),
     (stepped("Adagrad", weight_decay=0.1), RuntimeError, "weight_decay option is not compatible with sparse gradients"),
-    (stepped("SGD", weight_decay=0.1), RuntimeError, r"add\(sparse, dense\) is not supported. Use add\(dense, sparse\) instead."),
-    (lambda: looked_up(0).grad.numpy(), TypeError, r"can't convert Sparse layout tensor to numpy. Use Tensor.to_dense\(\) first."),
-    (lambda: looked_up(0).grad.indices(), RuntimeError, "Cannot get indices on an uncoalesced tensor, please call .coalesce"),
+    (
+        stepped("SGD", weight_decay=0.1),
+        RuntimeError,
+        r"add\(sparse, dense\) is not supported. Use add\(dense, sparse\) instead.",
+    ),
+    (
+        lambda: looked_up(0).grad.numpy(),
+        TypeError,
+        r"can't convert Sparse layout tensor to numpy. Use Tensor.to_dense\(\) first.",
+    ),
+    (
+        lambda: looked_up(0).grad.indices(),
+        RuntimeError,
+        "Cannot get indices on an uncoalesced tensor, please call .coalesce",
+    ),
     (lambda: torch.ones(2)._values(), RuntimeError, "expected sparse coordinate tensor layout but got Strided"),
-    (lambda: torch.optim.SparseAdam([torch.zeros(1, requires_grad=True)], lr=0.0), ValueError, "Invalid learning rate: 0.0"),
+    (
+        lambda: torch.optim.SparseAdam([torch.zeros(1, requires_grad=True)], lr=0.0),
+        ValueError,
+        "Invalid learning rate: 0.0",
+    ),
     (lambda: torch.save(looked_up(0).grad, io.BytesIO()), RuntimeError, "sparse tensors cannot be saved"),
     (lambda: looked_up(0).grad.exp(), (TypeError, AttributeError, RuntimeError), "."),
     (lambda: looked_up(0).grad * 2, (TypeError, AttributeError, RuntimeError), "."),
     (lambda: looked_up(0).grad.sum(), (TypeError, AttributeError, RuntimeError), "."),
     (lambda: looked_up(0).grad[0], (TypeError, AttributeError, RuntimeError), "."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("act, kind, text", REFUSED, ids=range(len(REFUSED)))

@@ -12,13 +12,16 @@ def line(value):
     return model
 
 
-@pytest.mark.parametrize("options, expected", [
-    ({}, 3.0),
-    ({"avg_fn": swa_utils.get_ema_avg_fn(0.5)}, 3.75),
-    ({"multi_avg_fn": swa_utils.get_ema_multi_avg_fn(0.5)}, 3.75),
-    ({"multi_avg_fn": swa_utils.get_swa_multi_avg_fn()}, 3.0),
-    ({"avg_fn": lambda averaged, current, n: current - averaged + n}, 6.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, 3.0),
+        ({"avg_fn": swa_utils.get_ema_avg_fn(0.5)}, 3.75),
+        ({"multi_avg_fn": swa_utils.get_ema_multi_avg_fn(0.5)}, 3.75),
+        ({"multi_avg_fn": swa_utils.get_swa_multi_avg_fn()}, 3.0),
+        ({"avg_fn": lambda averaged, current, n: current - averaged + n}, 6.0),
+    ],
+)
 def test_parameters_are_averaged(options, expected):
     averaged = swa_utils.AveragedModel(line(0.0), **options)
     for value in (1.0, 2.0, 6.0):
@@ -50,10 +53,13 @@ def test_update_bn_computes_the_statistics_of_all_batches():
     assert not model.training
 
 
-@pytest.mark.parametrize("strategy, expected", [
-    ("linear", [1.0, 0.7666666666666667, 0.5333333333333333, 0.30000000000000004, 0.30000000000000004]),
-    ("cos", [1.0, 0.8250000000000001, 0.47500000000000003, 0.3, 0.3]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "strategy, expected",
+    [
+        ("linear", [1.0, 0.7666666666666667, 0.5333333333333333, 0.30000000000000004, 0.30000000000000004]),
+        ("cos", [1.0, 0.8250000000000001, 0.47500000000000003, 0.3, 0.3]),
+    ],
+)
 def test_swalr_goes_to_its_rate(strategy, expected):
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     scheduler = swa_utils.SWALR(optimizer, 0.3, 3, strategy)

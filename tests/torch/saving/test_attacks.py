@@ -43,7 +43,9 @@ def tensor(place, offset=0, size=(4,), stride=(1,)):
     def numbers(values):
         return MARK + b"".join(map(big, values)) + b"t"
 
-    return call(name("torch._utils", "_rebuild_tensor_v2"), place, big(offset), numbers(size), numbers(stride), b"\x89", b"N")
+    return call(
+        name("torch._utils", "_rebuild_tensor_v2"), place, big(offset), numbers(size), numbers(stride), b"\x89", b"N"
+    )
 
 
 def archive(body, compression=zipfile.ZIP_STORED, **records):
@@ -83,7 +85,9 @@ PICKLES = {
     "eval": evil(eval, "1 + 1"),
     "exec": evil(exec, "import os"),
     "eval under its old name": PROTO + call(name("__builtin__", "eval"), text("1")) + STOP,
-    "eval by getattr": PROTO + call(call(name("builtins", "getattr"), name("builtins", "object"), text("eval")), text("1")) + STOP,
+    "eval by getattr": PROTO
+    + call(call(name("builtins", "getattr"), name("builtins", "object"), text("eval")), text("1"))
+    + STOP,
     "import": PROTO + call(name("builtins", "__import__"), text("os")) + STOP,
     "subprocess": PROTO + call(name("subprocess", "Popen"), text("true")) + STOP,
     "a dotted name": PROTO + call(name("torch", "serialization.os.system"), text("true")) + STOP,
@@ -94,7 +98,12 @@ PICKLES = {
     "a call of a result": PROTO + call(call(name("collections", "OrderedDict")), text("x")) + STOP,
     "a call of a tensor class": PROTO + call(name("torch", "Tensor"), big(10**12)) + STOP,
     "new objects": PROTO + name("torch", "Tensor") + b")\x81" + STOP,
-    "attributes of a function": PROTO + name("torch._utils", "_rebuild_tensor_v2") + b"}" + text("__defaults__") + b")sb" + STOP,
+    "attributes of a function": PROTO
+    + name("torch._utils", "_rebuild_tensor_v2")
+    + b"}"
+    + text("__defaults__")
+    + b")sb"
+    + STOP,
     "slots of a tensor": PROTO + tensor(storage()) + b"N}" + text("_raw") + b"Ns\x86b" + STOP,
     "the state of a class": PROTO + name("torch", "Size") + b"}b" + STOP,
     "text opcodes": b"cos\nsystem\n(S'true'\ntR.",
@@ -111,7 +120,15 @@ PICKLES = {
     "no mark": PROTO + b"Nt" + STOP,
     "a memo that is not there": PROTO + b"h\x07" + STOP,
     "a storage that is no tuple": PROTO + text("storage") + b"Q" + STOP,
-    "a storage of another class": PROTO + MARK + text("storage") + text("list") + text("0") + text("cpu") + big(4) + b"tQ" + STOP,
+    "a storage of another class": PROTO
+    + MARK
+    + text("storage")
+    + text("list")
+    + text("0")
+    + text("cpu")
+    + big(4)
+    + b"tQ"
+    + STOP,
     "a storage with a negative length": PROTO + tensor(storage(length=-1)) + STOP,
     "a storage larger than its record": PROTO + tensor(storage(length=10**13), size=(10**13,)) + STOP,
     "a tensor beyond its storage": PROTO + tensor(storage(), size=(5,)) + STOP,
@@ -120,9 +137,11 @@ PICKLES = {
     "a tensor with a negative stride": PROTO + tensor(storage(), size=(2,), stride=(-1,)) + STOP,
     "a tensor of overflowing size": PROTO + tensor(storage(), size=(2**61, 2**61), stride=(0, 0)) + STOP,
     "a tensor of too many dimensions": PROTO + tensor(storage(), size=(1,) * 300, stride=(1,) * 300) + STOP,
-    "a tensor with attributes that is none": PROTO + call(name("torch._tensor", "_rebuild_from_type_v2"), name("torch", "Size"), name("torch", "Tensor"), b"(t", b"}") + STOP,
+    "a tensor with attributes that is none": PROTO
+    + call(name("torch._tensor", "_rebuild_from_type_v2"), name("torch", "Size"), name("torch", "Tensor"), b"(t", b"}")
+    + STOP,
     "a parameter of text": PROTO + call(name("torch._utils", "_rebuild_parameter"), text("x"), b"\x88", b"N") + STOP,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("body", PICKLES.values(), ids=PICKLES)
@@ -145,7 +164,9 @@ def test_a_record_outside_the_folder_is_not_looked_for():
 
 
 def test_a_zip_bomb_is_refused_unread():
-    bomb = archive(PROTO + tensor(storage(length=25_000_000)) + STOP, zipfile.ZIP_DEFLATED, **{"data/0": bytes(100_000_000)})
+    bomb = archive(
+        PROTO + tensor(storage(length=25_000_000)) + STOP, zipfile.ZIP_DEFLATED, **{"data/0": bytes(100_000_000)}
+    )
     with pytest.raises(RuntimeError, match="its records are compressed"):
         torch.load(bomb)
 
@@ -189,10 +210,13 @@ def test_an_archive_without_a_pickle_is_refused():
         torch.load(file)
 
 
-@pytest.mark.parametrize("rebuild, text", [
-    ("_rebuild_sparse_tensor", "sparse tensors are not available"),
-    ("_rebuild_qtensor", "quantized tensors are not available"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rebuild, text",
+    [
+        ("_rebuild_sparse_tensor", "sparse tensors are not available"),
+        ("_rebuild_qtensor", "quantized tensors are not available"),
+    ],
+)
 def test_tensors_that_the_engine_lacks_are_named(rebuild, text):
     with pytest.raises(RuntimeError, match=text):
         torch.load(archive(PROTO + call(name("torch._utils", rebuild), b"N") + STOP))

@@ -64,12 +64,26 @@ def test_records_lie_as_pytorch_lays_them():
     file = written([torch.ones(3), torch.ones(100)])
     with zipfile.ZipFile(file) as archive:
         assert archive.namelist() == [
-            f"archive/{name}" for name in ("data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "version")
+            f"archive/{name}"
+            for name in (
+                "data.pkl",
+                ".format_version",
+                ".storage_alignment",
+                "byteorder",
+                "data/0",
+                "data/1",
+                "version",
+            )
         ]
     for name, at in (("data/0", 12), ("data/1", 400)):
         data = file.getvalue()
         start = data.index(f"archive/{name}".encode()) - 30
-        begin = start + 30 + int.from_bytes(data[start + 26 : start + 28], "little") + int.from_bytes(data[start + 28 : start + 30], "little")
+        begin = (
+            start
+            + 30
+            + int.from_bytes(data[start + 26 : start + 28], "little")
+            + int.from_bytes(data[start + 28 : start + 30], "little")
+        )
         assert begin % 64 == 0
         assert data[begin : begin + at] == b"\x00\x00\x80?" * (at // 4)
 
@@ -89,7 +103,9 @@ def test_what_shares_memory_is_written_once():
 
 def test_dtypes_that_share_memory_are_refused():
     z = torch.zeros(2, dtype=torch.complex64)
-    with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the same data as different types"):
+    with pytest.raises(
+        RuntimeError, match="Cannot save multiple tensors or storages that view the same data as different types"
+    ):
         written([z, torch.view_as_real(z)])
 
 
@@ -121,7 +137,9 @@ def test_training_goes_on_from_a_checkpoint():
 
 def test_a_whole_module_needs_trust():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
-    with pytest.raises(Exception, match=r"Unsupported global: GLOBAL torch.nn.modules.container.Sequential was not an allowed"):
+    with pytest.raises(
+        Exception, match=r"Unsupported global: GLOBAL torch.nn.modules.container.Sequential was not an allowed"
+    ):
         again(model)
     assert torch.equal(again(model, weights_only=False)(torch.ones(2)), model(torch.ones(2)))
 
@@ -178,7 +196,10 @@ def test_mapped_tensors_are_read_from_the_file_and_changed_in_memory(tmp_path):
     assert torch.load(path)[0].tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("where", ["cpu", torch.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage, lambda storage, location: None])
+@pytest.mark.parametrize(
+    "where",
+    ["cpu", torch.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage, lambda storage, location: None],
+)
 def test_map_location_to_the_cpu(where):
     assert again(torch.ones(2), map_location=where).tolist() == [1.0, 1.0]
 
@@ -187,7 +208,9 @@ def on_cuda():
     data = written(torch.ones(2)).getvalue()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         records = {name: archive.read(name) for name in archive.namelist()}
-    records["archive/data.pkl"] = records["archive/data.pkl"].replace(b"X\x03\x00\x00\x00cpu", b"X\x06\x00\x00\x00cuda:0")
+    records["archive/data.pkl"] = records["archive/data.pkl"].replace(
+        b"X\x03\x00\x00\x00cpu", b"X\x06\x00\x00\x00cuda:0"
+    )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, record in records.items():
@@ -197,7 +220,9 @@ def on_cuda():
 
 
 def test_tensors_of_a_gpu_need_map_location():
-    with pytest.raises(RuntimeError, match=r"Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
+    with pytest.raises(
+        RuntimeError, match=r"Attempting to deserialize object on a CUDA device but torch.cuda.is_available"
+    ):
         torch.load(on_cuda())
     for where in ("cpu", {"cuda:0": "cpu"}, lambda storage, location: storage):
         assert torch.load(on_cuda(), map_location=where).tolist() == [1.0, 1.0]
@@ -212,18 +237,34 @@ class Sub(torch.Tensor):
 
 REFUSED = [
     (lambda p: torch.save(1, p / "no" / "a.pt"), RuntimeError, "Parent directory .* does not exist."),
-    (lambda p: torch.save(1, 3), AttributeError, "expected 'f' to be string, path, or a file-like object with a 'write' attribute"),
-    (lambda p: torch.save(1, p / "a.pt", _use_new_zipfile_serialization=False), ValueError, "only the zip format is written"),
+    (
+        lambda p: torch.save(1, 3),
+        AttributeError,
+        "expected 'f' to be string, path, or a file-like object with a 'write' attribute",
+    ),
+    (
+        lambda p: torch.save(1, p / "a.pt", _use_new_zipfile_serialization=False),
+        ValueError,
+        "only the zip format is written",
+    ),
     (lambda p: written(torch.ones(2).as_subclass(Sub)), RuntimeError, "tensors of class .*Sub cannot be saved"),
     (lambda p: written(torch.nn.UninitializedParameter()), RuntimeError, "uninitialized parameters cannot be saved"),
     (lambda p: torch.load(p / "missing.pt"), FileNotFoundError, "No such file"),
     (lambda p: torch.load(io.BytesIO()), EOFError, "Ran out of input"),
     (lambda p: torch.load(io.BytesIO(b"hello world")), RuntimeError, r"Invalid magic number; corrupt file\?"),
     (lambda p: torch.load(3), AttributeError, "You can only torch.load from a file that is seekable"),
-    (lambda p: torch.load(written(1), mmap=True), ValueError, "f must be a file path in order to use the mmap argument"),
-    (lambda p: again(torch.ones(1), map_location="cuda"), RuntimeError, "Attempting to deserialize object on a CUDA device"),
+    (
+        lambda p: torch.load(written(1), mmap=True),
+        ValueError,
+        "f must be a file path in order to use the mmap argument",
+    ),
+    (
+        lambda p: again(torch.ones(1), map_location="cuda"),
+        RuntimeError,
+        "Attempting to deserialize object on a CUDA device",
+    ),
     (lambda p: again(torch.ones(1), map_location="mps"), RuntimeError, "don't know how to restore data location"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("act, kind, text", REFUSED, ids=[text for _, _, text in REFUSED])

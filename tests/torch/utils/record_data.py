@@ -22,6 +22,7 @@ def plain(x: Any) -> Any:
 def observe(torch: Any) -> dict[str, Any]:
     """Batches, orders and splits, one after the other from one seed."""
     import numpy as np
+
     data = torch.utils.data
 
     class Samples(data.Dataset):
@@ -44,7 +45,9 @@ def observe(torch: Any) -> dict[str, Any]:
         found[f"shuffled, {workers} workers"] = list(data.DataLoader(Samples(), 4, shuffle=True, num_workers=workers))
     for workers in (0, 1, 3):
         for drop in (False, True):
-            found[f"stream, {workers} workers, {drop}"] = list(data.DataLoader(Stream(), 4, num_workers=workers, drop_last=drop))
+            found[f"stream, {workers} workers, {drop}"] = list(
+                data.DataLoader(Stream(), 4, num_workers=workers, drop_last=drop)
+            )
         found[f"stream, {workers} workers, no batches"] = list(data.DataLoader(Stream(), None, num_workers=workers))
     generator = torch.Generator().manual_seed(3)
     options = {"shuffle": True, "generator": generator, "num_workers": 2, "persistent_workers": True}
@@ -64,7 +67,9 @@ def observe(torch: Any) -> dict[str, Any]:
     }.items():
         found[name] = list(sampler)
     found["split by parts"] = [part.indices for part in data.random_split(range(11), [0.5, 0.3, 0.2])]
-    found["split by numbers"] = [part.indices for part in data.random_split(range(11), [5, 6], torch.Generator().manual_seed(4))]
+    found["split by numbers"] = [
+        part.indices for part in data.random_split(range(11), [5, 6], torch.Generator().manual_seed(4))
+    ]
     found["after it all"] = torch.rand(2)
     return {key: plain(value) for key, value in found.items()}
 

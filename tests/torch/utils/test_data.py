@@ -18,7 +18,9 @@ from tests.torch.utils.record_data import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
 Pair = namedtuple("Pair", "x y")
-pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore:This process .* is multi-threaded")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:This DataLoader will create", "ignore:This process .* is multi-threaded"
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +64,17 @@ def fails(i):
 # ---------------------------------------------------------------- collating
 
 
-@pytest.mark.parametrize("batch, expected", [
-    ([torch.ones(2), torch.zeros(2)], torch.tensor([[1.0, 1.0], [0.0, 0.0]])),
-    ([1, 2], torch.tensor([1, 2])),
-    ([1.0, 2.0], torch.tensor([1.0, 2.0], dtype=torch.float64)),
-    ([True, False], torch.tensor([True, False])),
-    ([np.float32(1), np.float32(2)], torch.tensor([1.0, 2.0])),
-    ([np.ones(2), np.zeros(2)], torch.tensor([[1.0, 1.0], [0.0, 0.0]], dtype=torch.float64)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "batch, expected",
+    [
+        ([torch.ones(2), torch.zeros(2)], torch.tensor([[1.0, 1.0], [0.0, 0.0]])),
+        ([1, 2], torch.tensor([1, 2])),
+        ([1.0, 2.0], torch.tensor([1.0, 2.0], dtype=torch.float64)),
+        ([True, False], torch.tensor([True, False])),
+        ([np.float32(1), np.float32(2)], torch.tensor([1.0, 2.0])),
+        ([np.ones(2), np.zeros(2)], torch.tensor([[1.0, 1.0], [0.0, 0.0]], dtype=torch.float64)),
+    ],
+)
 def test_samples_become_one_tensor(batch, expected):
     found = data.default_collate(batch)
     assert found.dtype == expected.dtype
@@ -82,12 +87,19 @@ def test_containers_are_collated_part_by_part():
     assert repr(data.default_collate([{"x": (1, b"a")}, {"x": (2, b"b")}])) == "{'x': [tensor([1, 2]), (b'a', b'b')]}"
 
 
-@pytest.mark.parametrize("batch, kind, text", [
-    ([None], TypeError, "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class 'NoneType'>"),
-    ([np.array(["a"])], TypeError, "found <U1"),
-    ([[1], [1, 2]], RuntimeError, "each element in list of batch should be of equal size"),
-    ([torch.ones(2), torch.ones(3)], RuntimeError, "stack expects each tensor to be equal size"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "batch, kind, text",
+    [
+        (
+            [None],
+            TypeError,
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class 'NoneType'>",
+        ),
+        ([np.array(["a"])], TypeError, "found <U1"),
+        ([[1], [1, 2]], RuntimeError, "each element in list of batch should be of equal size"),
+        ([torch.ones(2), torch.ones(3)], RuntimeError, "stack expects each tensor to be equal size"),
+    ],
+)
 def test_what_cannot_be_collated_is_named(batch, kind, text):
     with pytest.raises(kind, match=text):
         data.default_collate(batch)
@@ -103,7 +115,11 @@ def test_without_batches_arrays_become_tensors():
 
 def test_datasets_are_joined_and_cut():
     joined = data.TensorDataset(torch.arange(3)) + data.TensorDataset(torch.arange(10, 12))
-    assert [int(x[0]) for x in joined] if hasattr(joined, "__iter__") else [int(joined[i][0]) for i in range(5)] == [0, 1, 2, 10, 11]
+    assert (
+        [int(x[0]) for x in joined]
+        if hasattr(joined, "__iter__")
+        else [int(joined[i][0]) for i in range(5)] == [0, 1, 2, 10, 11]
+    )
     assert (len(joined), int(joined[-1][0])) == (5, 11)
     assert data.Subset("abcde", [1, 3])[1] == "d"
     assert data.StackDataset(x="ab", y=[1, 2])[1] == {"x": "b", "y": 2}
@@ -121,23 +137,67 @@ def test_a_dataset_may_give_a_batch_at_once():
 REFUSED = [
     (lambda: data.DataLoader([1], num_workers=-1), ValueError, "num_workers option should be non-negative"),
     (lambda: data.DataLoader([1], timeout=-1), ValueError, "timeout option should be non-negative"),
-    (lambda: data.DataLoader([1], prefetch_factor=2), ValueError, "prefetch_factor option could only be specified in multiprocessing"),
-    (lambda: data.DataLoader([1], persistent_workers=True), ValueError, "persistent_workers option needs num_workers > 0"),
-    (lambda: data.DataLoader([1], batch_sampler=[[0]], shuffle=True), ValueError, "batch_sampler option is mutually exclusive with"),
-    (lambda: data.DataLoader([1], batch_size=None, drop_last=True), ValueError, "batch_size=None option disables auto-batching"),
-    (lambda: data.DataLoader([1], sampler=[0], shuffle=True), ValueError, "sampler option is mutually exclusive with shuffle"),
-    (lambda: data.DataLoader([1], batch_size=0), ValueError, "batch_size should be a positive integer value, but got batch_size=0"),
-    (lambda: data.DataLoader(Stream(), shuffle=True), ValueError, "DataLoader with IterableDataset: expected unspecified shuffle option"),
-    (lambda: setattr(data.DataLoader([1]), "batch_size", 2), ValueError, "batch_size attribute should not be set after DataLoader is initialized"),
-    (lambda: data.DataLoader([1], num_workers=1, multiprocessing_context="x"), ValueError, "should specify a valid start method"),
-    (lambda: data.RandomSampler([]), ValueError, "num_samples should be a positive integer value, but got num_samples=0"),
-    (lambda: data.random_split([1, 2], [3]), ValueError, "Sum of input lengths does not equal the length of the input dataset!"),
+    (
+        lambda: data.DataLoader([1], prefetch_factor=2),
+        ValueError,
+        "prefetch_factor option could only be specified in multiprocessing",
+    ),
+    (
+        lambda: data.DataLoader([1], persistent_workers=True),
+        ValueError,
+        "persistent_workers option needs num_workers > 0",
+    ),
+    (
+        lambda: data.DataLoader([1], batch_sampler=[[0]], shuffle=True),
+        ValueError,
+        "batch_sampler option is mutually exclusive with",
+    ),
+    (
+        lambda: data.DataLoader([1], batch_size=None, drop_last=True),
+        ValueError,
+        "batch_size=None option disables auto-batching",
+    ),
+    (
+        lambda: data.DataLoader([1], sampler=[0], shuffle=True),
+        ValueError,
+        "sampler option is mutually exclusive with shuffle",
+    ),
+    (
+        lambda: data.DataLoader([1], batch_size=0),
+        ValueError,
+        "batch_size should be a positive integer value, but got batch_size=0",
+    ),
+    (
+        lambda: data.DataLoader(Stream(), shuffle=True),
+        ValueError,
+        "DataLoader with IterableDataset: expected unspecified shuffle option",
+    ),
+    (
+        lambda: setattr(data.DataLoader([1]), "batch_size", 2),
+        ValueError,
+        "batch_size attribute should not be set after DataLoader is initialized",
+    ),
+    (
+        lambda: data.DataLoader([1], num_workers=1, multiprocessing_context="x"),
+        ValueError,
+        "should specify a valid start method",
+    ),
+    (
+        lambda: data.RandomSampler([]),
+        ValueError,
+        "num_samples should be a positive integer value, but got num_samples=0",
+    ),
+    (
+        lambda: data.random_split([1, 2], [3]),
+        ValueError,
+        "Sum of input lengths does not equal the length of the input dataset!",
+    ),
     (lambda: data.TensorDataset(torch.ones(2), torch.ones(3)), AssertionError, "Size mismatch between tensors"),
     (lambda: data.ConcatDataset([]), AssertionError, "datasets should not be an empty iterable"),
     (lambda: data.ConcatDataset([Stream()]), AssertionError, "ConcatDataset does not support IterableDataset"),
     (lambda: data.Dataset()[0], NotImplementedError, "Subclasses of Dataset should implement __getitem__."),
     (lambda: data.DistributedSampler([1]), RuntimeError, "Requires distributed package to be available"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("make, kind, text", REFUSED, ids=[text for _, _, text in REFUSED])
@@ -173,7 +233,9 @@ def test_an_exception_in_a_sample_is_raised_where_the_batch_is_taken(workers):
     with pytest.raises(ValueError, match="sample 3 is bad") as caught:
         next(batches)
     if workers:
-        assert str(caught.value).startswith("Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):")
+        assert str(caught.value).startswith(
+            "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):"
+        )
         assert 'raise ValueError(f"sample {i} is bad")' in str(caught.value)
     assert next(batches).tolist() == [4, 5]
 
@@ -266,9 +328,14 @@ for batch in DataLoader(Slow(), num_workers=2):
 def test_ctrl_c_ends_the_script_and_its_workers(tmp_path):
     (tmp_path / "slow.py").write_text(SCRIPT)
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "autograph_cli", "run", "slow.py"], cwd=tmp_path, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-m", "autograph_cli", "run", "slow.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert process.stdout.readline() + process.stdout.readline() == "0\n1\n"
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=20)

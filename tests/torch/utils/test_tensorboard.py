@@ -23,7 +23,9 @@ def events(folder):
     for place, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
             for event in loader.LegacyEventFileLoader(os.path.join(place, name)).Load():
-                found += [(os.path.relpath(place, folder), value.tag, event.step, value) for value in event.summary.value]
+                found += [
+                    (os.path.relpath(place, folder), value.tag, event.step, value) for value in event.summary.value
+                ]
     return found
 
 
@@ -34,8 +36,12 @@ def test_numbers_of_every_kind_are_scalars(writer, tmp_path):
     writer.close()
     found = events(tmp_path)
     assert [(tag, step, value.simple_value) for _, tag, step, value in found[:-1]] == [
-        ("loss", 0, 0.5), ("loss", 1, 2), ("loss", 2, 3.5), ("loss", 3, 0.25), ("loss", 4, 7),
-    ]  # fmt: skip
+        ("loss", 0, 0.5),
+        ("loss", 1, 2),
+        ("loss", 2, 3.5),
+        ("loss", 3, 0.25),
+        ("loss", 4, 7),
+    ]
     assert list(found[-1][3].tensor.double_val) == [1 / 3]
 
 
@@ -43,16 +49,20 @@ def test_several_scalars_are_runs_beside_this_one(writer, tmp_path):
     writer.add_scalars("loss/all", {"train": 1, "test": 2}, 5)
     writer.close()
     assert [(place, tag, step, value.simple_value) for place, tag, step, value in events(tmp_path)] == [
-        ("loss_all_test", "loss/all", 5, 2), ("loss_all_train", "loss/all", 5, 1),
-    ]  # fmt: skip
+        ("loss_all_test", "loss/all", 5, 2),
+        ("loss_all_train", "loss/all", 5, 1),
+    ]
 
 
-@pytest.mark.parametrize("values, options, limits, counts", [
-    (torch.ones(7), {}, [0.917246389039776, 1.0089710279437536], [0, 7]),
-    (torch.arange(20.0), {"bins": 5}, [0, 3.8, 7.6, 11.4, 15.2, 19], [0, 4, 4, 4, 4, 4]),
-    (torch.arange(20), {"max_bins": 8}, [-1.1e-12, 7.321670496659217e-05, 7135.072914485614], [0, 1, 19]),
-    (np.array([0.0, 0, 1e-9, 5]), {"bins": "auto"}, [0, 1.25, 2.5, 3.75, 5], [0, 3, 0, 0, 1]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values, options, limits, counts",
+    [
+        (torch.ones(7), {}, [0.917246389039776, 1.0089710279437536], [0, 7]),
+        (torch.arange(20.0), {"bins": 5}, [0, 3.8, 7.6, 11.4, 15.2, 19], [0, 4, 4, 4, 4, 4]),
+        (torch.arange(20), {"max_bins": 8}, [-1.1e-12, 7.321670496659217e-05, 7135.072914485614], [0, 1, 19]),
+        (np.array([0.0, 0, 1e-9, 5]), {"bins": "auto"}, [0, 1.25, 2.5, 3.75, 5], [0, 3, 0, 0, 1]),
+    ],
+)
 def test_histograms_have_the_bins_of_pytorch(writer, tmp_path, values, options, limits, counts):
     writer.add_histogram("h", values, 1, **options)
     writer.close()
@@ -72,11 +82,17 @@ def test_texts_are_texts(writer, tmp_path):
 PICTURE = torch.linspace(0, 1, 3 * 4 * 5).reshape(3, 4, 5)
 
 
-@pytest.mark.parametrize("method, pictures, form, size", [
-    ("add_image", PICTURE, "CHW", (4, 5)), ("add_image", PICTURE.permute(1, 2, 0).numpy(), "HWC", (4, 5)),
-    ("add_image", PICTURE[0], "HW", (4, 5)), ("add_image", (PICTURE * 255).to(torch.uint8), "CHW", (4, 5)),
-    ("add_images", torch.stack([PICTURE] * 9), "NCHW", (8, 40)), ("add_images", torch.stack([PICTURE[:1]] * 2), "NCHW", (4, 10)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "method, pictures, form, size",
+    [
+        ("add_image", PICTURE, "CHW", (4, 5)),
+        ("add_image", PICTURE.permute(1, 2, 0).numpy(), "HWC", (4, 5)),
+        ("add_image", PICTURE[0], "HW", (4, 5)),
+        ("add_image", (PICTURE * 255).to(torch.uint8), "CHW", (4, 5)),
+        ("add_images", torch.stack([PICTURE] * 9), "NCHW", (8, 40)),
+        ("add_images", torch.stack([PICTURE[:1]] * 2), "NCHW", (4, 10)),
+    ],
+)
 def test_pictures_are_png(writer, tmp_path, method, pictures, form, size):
     image = pytest.importorskip("PIL.Image")
     getattr(writer, method)("p", pictures, 1, dataformats=form)
@@ -95,9 +111,11 @@ def test_what_was_chosen_for_a_run_is_a_run_of_its_own(writer, tmp_path):
     writer.close()
     found = events(tmp_path)
     assert [(place, tag) for place, tag, _, _ in found] == [
-        ("first", "_hparams_/experiment"), ("first", "_hparams_/session_start_info"), ("first", "_hparams_/session_end_info"),
+        ("first", "_hparams_/experiment"),
+        ("first", "_hparams_/session_start_info"),
+        ("first", "_hparams_/session_end_info"),
         ("first", "accuracy"),
-    ]  # fmt: skip
+    ]
 
 
 def test_more_may_be_added_after_closing(writer, tmp_path):
@@ -109,15 +127,30 @@ def test_more_may_be_added_after_closing(writer, tmp_path):
     assert {tag for _, tag, _, _ in events(tmp_path)} == {"a", "b"}
 
 
-@pytest.mark.parametrize("act, kind, text", [
-    (lambda w: w.add_scalar("a", torch.ones(2)), AssertionError, "Tensor should contain one element"),
-    (lambda w: w.add_histogram("a", torch.ones(0)), ValueError, "The input has no element"),
-    (lambda w: w.add_image("a", torch.ones(2, 2), dataformats="CHW"), ValueError, "a picture of 2 dimensions cannot be of the form 'CHW'"),
-    (lambda w: w.add_hparams([], {}), TypeError, "hparam_dict and metric_dict should be dictionary"),
-    (lambda w: w.add_hparams({"a": []}, {}), ValueError, "value should be one of int, float, str, bool, or torch.Tensor"),
-    (lambda w: w.add_graph(None), RuntimeError, "SummaryWriter.add_graph is not available in autograph's engine: use `autograph render`"),
-    (lambda w: w.add_video, AttributeError, "SummaryWriter.add_video is not available"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "act, kind, text",
+    [
+        (lambda w: w.add_scalar("a", torch.ones(2)), AssertionError, "Tensor should contain one element"),
+        (lambda w: w.add_histogram("a", torch.ones(0)), ValueError, "The input has no element"),
+        (
+            lambda w: w.add_image("a", torch.ones(2, 2), dataformats="CHW"),
+            ValueError,
+            "a picture of 2 dimensions cannot be of the form 'CHW'",
+        ),
+        (lambda w: w.add_hparams([], {}), TypeError, "hparam_dict and metric_dict should be dictionary"),
+        (
+            lambda w: w.add_hparams({"a": []}, {}),
+            ValueError,
+            "value should be one of int, float, str, bool, or torch.Tensor",
+        ),
+        (
+            lambda w: w.add_graph(None),
+            RuntimeError,
+            "SummaryWriter.add_graph is not available in autograph's engine: use `autograph render`",
+        ),
+        (lambda w: w.add_video, AttributeError, "SummaryWriter.add_video is not available"),
+    ],
+)
 def test_what_cannot_be_added_says_why(writer, act, kind, text):
     with pytest.raises(kind, match=text):
         act(writer)

@@ -6,7 +6,11 @@ import copy
 def perceptron(torch):
     torch.manual_seed(0)
     nn = torch.nn
-    return nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)), torch.randn(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])
+    return (
+        nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)),
+        torch.randn(6, 4),
+        torch.tensor([0, 1, 2, 0, 1, 2]),
+    )
 
 
 def detached(module):
@@ -35,9 +39,16 @@ def per_sample_gradients_of_a_convolutional_network(torch):
     torch.manual_seed(0)
     nn = torch.nn
     net = nn.Sequential(
-        nn.Conv2d(1, 3, 3, padding=1), nn.GroupNorm(1, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(3, 4, 3, bias=False), nn.ReLU(),
-        nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 3),
-    )  # fmt: skip
+        nn.Conv2d(1, 3, 3, padding=1),
+        nn.GroupNorm(1, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(3, 4, 3, bias=False),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(0.5),
+        nn.Linear(16, 3),
+    )
     x, y = torch.randn(5, 1, 8, 8), torch.tensor([0, 1, 0, 2, 1])
     run = lambda how: torch.vmap(torch.func.grad(loss_of(torch, net)), (None, 0, 0), randomness=how)  # noqa: E731
     found = []
@@ -244,9 +255,22 @@ def refused_functions(torch):
 PROGRAMS = {
     p.__name__: p
     for p in (
-        per_sample_gradients, per_sample_gradients_in_chunks, per_sample_gradients_of_a_convolutional_network, ensemble,
-        ensemble_with_running_statistics, shared_running_statistics_are_refused, running_statistics_are_read, jacobians_of_samples,
-        hessian_vector_products, one_step_of_learning_to_learn, attention, recurrent, embedding, changes_in_place, tape_outside,
-        custom_functions, refused_functions,
+        per_sample_gradients,
+        per_sample_gradients_in_chunks,
+        per_sample_gradients_of_a_convolutional_network,
+        ensemble,
+        ensemble_with_running_statistics,
+        shared_running_statistics_are_refused,
+        running_statistics_are_read,
+        jacobians_of_samples,
+        hessian_vector_products,
+        one_step_of_learning_to_learn,
+        attention,
+        recurrent,
+        embedding,
+        changes_in_place,
+        tape_outside,
+        custom_functions,
+        refused_functions,
     )
-}  # fmt: skip
+}

@@ -25,12 +25,16 @@ def plain(x):
 def scope(torch, printed):
     wide = {"dtype": torch.float64}
     return {
-        "torch": torch, "vmap": torch.vmap, "f": torch.func, "F": torch.nn.functional, "grad": torch.autograd.grad,
+        "torch": torch,
+        "vmap": torch.vmap,
+        "f": torch.func,
+        "F": torch.nn.functional,
+        "grad": torch.autograd.grad,
         "x": torch.tensor([[0.7, 1.9, -0.4, 0.2], [1.3, -0.6, 2.2, 0.9], [-1.1, 0.8, 0.5, 1.6]], **wide),
         "y": torch.tensor([1.1, 0.5, -1.7, 0.3], **wide),
         "m": torch.tensor([[[0.3, 1.2], [0.8, -0.4]], [[1.5, 0.6], [2.1, 0.9]], [[-1.1, 0.2], [0.7, 1.4]]], **wide),
         "shown": lambda v: printed.append(repr(v)) or v,
-    }  # fmt: skip
+    }
 
 
 def observe(torch, code):

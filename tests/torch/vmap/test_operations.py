@@ -95,7 +95,9 @@ def assert_alike(got, want, what):
         assert (a.dtype, a.shape) == (b.dtype, b.shape), what
         wide = a._raw.dtype.name in ("float64", "complex128")
         tolerance = 1e-8 if wide else 2e-2 if a._raw.dtype.itemsize == 2 else 2e-4
-        np.testing.assert_allclose(a._raw.astype(complex), b._raw.astype(complex), tolerance, tolerance, err_msg=str(what))
+        np.testing.assert_allclose(
+            a._raw.astype(complex), b._raw.astype(complex), tolerance, tolerance, err_msg=str(what)
+        )
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -26,12 +26,32 @@ from . import (
     transformer,
     upsampling,
     utils,
-)  # fmt: skip
+)
 
 _FAMILIES = (
-    activation, adaptive, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-    module, normalization, padding, pixelshuffle, pooling, rnn, sparse, transformer, upsampling,
-)  # fmt: skip
+    activation,
+    adaptive,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    loss,
+    module,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
+)
 LAYERS = {name: vars(family)[name] for family in _FAMILIES for name in family.__all__}
 globals().update(LAYERS)
 __all__ = [*sorted(LAYERS), "utils"]

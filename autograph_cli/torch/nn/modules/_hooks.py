@@ -33,7 +33,9 @@ class GlobalHooks:
 everywhere = GlobalHooks()
 
 
-def register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: Iterable[tuple[set[int], bool]] = ()) -> Handle:
+def register(
+    hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: Iterable[tuple[set[int], bool]] = ()
+) -> Handle:
     """Add a hook, last or first, and note its id in each of the flag sets that hold for it."""
     handle = Handle(hooks, hook)
     for ids, holds in flags:
@@ -68,8 +70,11 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                     _run_forward_hook(module, hooks[key], key in with_kwargs, args, kwargs, None)
                 except Exception as error:
                     what = "global module" if hooks is everywhere.forward else "module"
-                    warnings.warn(f"{what} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                  f"another error was raised in forward: {error}", stacklevel=2)  # fmt: skip
+                    warnings.warn(
+                        f"{what} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                        f"another error was raised in forward: {error}",
+                        stacklevel=2,
+                    )
         raise
 
 
@@ -93,14 +98,18 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[
     return result
 
 
-def _before_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _before_forward(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     with_kwargs = module._forward_pre_hooks_with_kwargs
     for key, hook in (*everywhere.forward_pre.items(), *module._forward_pre_hooks.items()):
         if key in with_kwargs:
             changed = hook(module, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
                 args, kwargs = changed
         else:
             changed = hook(module, args)
@@ -116,14 +125,19 @@ def _forward_hooks(module: Any) -> tuple[tuple[Hooks, set[int], set[int]], ...]:
     )
 
 
-def _run_forward_hook(module: Any, hook: Callable[..., Any], with_kwargs: bool, args: Any, kwargs: Any, result: Any) -> Any:
+def _run_forward_hook(
+    module: Any, hook: Callable[..., Any], with_kwargs: bool, args: Any, kwargs: Any, result: Any
+) -> Any:
     return hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
 
 
 def _backward_hooks(module: Any) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
     """Full and regular ones."""
     found: tuple[list[Callable[..., Any]], list[Callable[..., Any]]] = ([], [])
-    for hooks, is_full in ((everywhere.backward, everywhere.backward_is_full), (module._backward_hooks, module._is_full_backward_hook)):
+    for hooks, is_full in (
+        (everywhere.backward, everywhere.backward_is_full),
+        (module._backward_hooks, module._is_full_backward_hook),
+    ):
         found[0 if is_full else 1].extend(hooks.values())
     return found
 
@@ -132,14 +146,22 @@ def _watch_last_node(module: Any, result: Any, hooks: list[Callable[..., Any]]) 
     """Regular hooks see the node that made the (first) result."""
     found = result
     while not isinstance(found, Tensor):
-        found = next((x for x in found.values() if isinstance(x, Tensor)), None) if isinstance(found, dict) else found[0]
+        found = (
+            next((x for x in found.values() if isinstance(x, Tensor)), None) if isinstance(found, dict) else found[0]
+        )
     node = found.grad_fn
     if node is None:
         return
-    if not isinstance(result, Tensor) and not (isinstance(result, tuple) and all(isinstance(x, Tensor) for x in result)):
-        warnings.warn("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
-                      "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. "
-                      "Please use register_full_backward_hook to get the documented behavior.", FutureWarning, stacklevel=4)  # fmt: skip
+    if not isinstance(result, Tensor) and not (
+        isinstance(result, tuple) and all(isinstance(x, Tensor) for x in result)
+    ):
+        warnings.warn(
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+            "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. "
+            "Please use register_full_backward_hook to get the documented behavior.",
+            FutureWarning,
+            stacklevel=4,
+        )
     for hook in hooks:
         node.register_hook(lambda grad_in, grad_out, hook=hook: hook(module, grad_in, grad_out))
 
@@ -181,8 +203,11 @@ class BackwardHook:
     def on_outputs(self, result: Any) -> Any:
         is_tuple = isinstance(result, tuple)
         if not is_tuple and not isinstance(result, Tensor):
-            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                          f"{type(result)}", stacklevel=5)  # fmt: skip
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=5,
+            )
         self.n_outputs = len(result) if is_tuple else 1
         found, self.outputs, node = _through(result if is_tuple else (result,))
         if node is not None:
@@ -198,7 +223,9 @@ class BackwardHook:
             if changed is None:
                 continue
             if len(changed) != len(grads):
-                raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {len(grads)}")
+                raise RuntimeError(
+                    f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {len(grads)}"
+                )
             grads = changed
         self.grad_outputs = None
         return tuple(grads[i] for i in self.inputs or [])
@@ -211,7 +238,9 @@ class BackwardHook:
             if changed is None:
                 continue
             if len(changed) != len(grads):
-                raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected {len(grads)}")
+                raise RuntimeError(
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected {len(grads)}"
+                )
             grads, changed_any = changed, True
         self.grad_outputs = grads
         if self.inputs is None:
@@ -219,9 +248,12 @@ class BackwardHook:
         return tuple(grads[i] for i in self.outputs) if changed_any else None
 
     def _without_inputs(self, grads: tuple[Any, ...]) -> None:
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-                      "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-                      "#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=5)  # fmt: skip
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+            "#torch.nn.Module.register_full_backward_hook for more details.",
+            stacklevel=5,
+        )
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.n_inputs, grads)
             if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):
@@ -268,7 +300,12 @@ def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> Handle:
     """`register_forward_hook` on every module."""
-    return register(everywhere.forward, hook, False, ((everywhere.forward_kwargs, with_kwargs), (everywhere.forward_always, always_call)))
+    return register(
+        everywhere.forward,
+        hook,
+        False,
+        ((everywhere.forward_kwargs, with_kwargs), (everywhere.forward_always, always_call)),
+    )
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Handle:

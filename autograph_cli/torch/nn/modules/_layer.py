@@ -23,7 +23,9 @@ class Layer(Module):
     _function = ""
     _shows: str | None = None
 
-    def __init_subclass__(cls, call: str | None = None, shows: str | None = None, keyword_only: bool = False, **more: Any) -> None:
+    def __init_subclass__(
+        cls, call: str | None = None, shows: str | None = None, keyword_only: bool = False, **more: Any
+    ) -> None:
         super().__init_subclass__(**more)
         if call is None:
             return

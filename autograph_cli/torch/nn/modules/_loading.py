@@ -119,8 +119,16 @@ def _complaints(what: str, keys: list[str]) -> list[str]:
     return [f"{what} key(s) in state_dict: {', '.join(f'{chr(34)}{k}{chr(34)}' for k in keys)}. "] if keys else []
 
 
-def load_module(module: Any, state: Any, prefix: str, metadata: Any, strict: bool, missing: list[str],
-                unexpected: list[str], errors: list[str]) -> None:  # fmt: skip
+def load_module(
+    module: Any,
+    state: Any,
+    prefix: str,
+    metadata: Any,
+    strict: bool,
+    missing: list[str],
+    unexpected: list[str],
+    errors: list[str],
+) -> None:
     """The module's own part of `state`; the lists collect what does not fit."""
     for hook in module._load_state_dict_pre_hooks.values():
         hook(state, prefix, metadata, strict, missing, unexpected, errors)
@@ -162,14 +170,18 @@ def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assi
     """Copy or assign one tensor; what went wrong, in words."""
     tensor: Any = Tensor
     if not isinstance(given, tensor):
-        return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-                f"received {type(given)}")  # fmt: skip
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+            f"received {type(given)}"
+        )
     lazy = is_lazy(target)
     if not lazy and target.ndim == 0 and given.ndim == 1:
         given = given[0]
     if not lazy and given.shape != target.shape:
-        return (f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
-                f"model is {target.shape}.")  # fmt: skip
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
+            f"model is {target.shape}."
+        )
     try:
         with torch.no_grad():
             if assign:
@@ -183,6 +195,8 @@ def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assi
                     _warn_no_op(key)
                 target.copy_(given)
     except Exception as error:
-        return (f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
-                f"dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}.")  # fmt: skip
+        return (
+            f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
+            f"dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+        )
     return None

@@ -42,7 +42,7 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
-]  # fmt: skip
+]
 
 
 class ReLU(Layer, call="relu"):
@@ -202,7 +202,9 @@ class Hardtanh(Layer, call="hardtanh"):
     inplace: bool = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{{"min_value": "min_val", "max_value": "max_val"}.get(k, k): v for k, v in kwargs.items()})
+        super().__init__(
+            *args, **{{"min_value": "min_val", "max_value": "max_val"}.get(k, k): v for k, v in kwargs.items()}
+        )
         if not self.max_val > self.min_val:
             raise AssertionError("max_val must be greater than min_val")
 

@@ -24,14 +24,27 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     cluster i has its own smaller projection, `div_value` ** (i + 1) times narrower.
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if len(cutoffs) == 0:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(cutoffs) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or len(set(cutoffs)) != len(cutoffs)
-                or any(int(c) != c for c in cutoffs)):  # fmt: skip
+        if (
+            cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(c) != c for c in cutoffs)
+        ):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
                 "between 1 and n_classes-1"
@@ -46,7 +59,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(self.n_clusters):
             width = int(in_features // (div_value ** (i + 1)))
             size = self.cutoffs[i + 1] - self.cutoffs[i]
-            self.tail.append(Sequential(Linear(in_features, width, bias=False, **place), Linear(width, size, bias=False, **place)))
+            self.tail.append(
+                Sequential(Linear(in_features, width, bias=False, **place), Linear(width, size, bias=False, **place))
+            )
 
     def reset_parameters(self) -> None:
         """Draw new parameters for the head and all clusters."""
@@ -90,8 +105,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target.dim() == 1 and input.size(0) != target.size(0):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input.dim() != target.dim() + 1:
-            raise RuntimeError(f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with size",
-                               input.size())  # fmt: skip
+            raise RuntimeError(
+                f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, but found inputs with size",
+                input.size(),
+            )
 
     def _get_full_log_prob(self, input: Any, head_output: Any) -> Any:
         out = input.new_empty((head_output.size(0), self.n_classes))

@@ -25,8 +25,18 @@ class _NormBase(Module):
     running_mean: Any
     num_batches_tracked: Any
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -66,8 +76,10 @@ class _NormBase(Module):
 
     def extra_repr(self) -> str:
         has_bias = self.affine and self.bias is not None
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={has_bias}, "
-                f"track_running_stats={self.track_running_stats}")  # fmt: skip
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={has_bias}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
         version = local_metadata.get("version", None)
@@ -119,9 +131,19 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """`BatchNorm` of any number of dimensions; there is one process, so nothing to synchronize."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -162,11 +184,17 @@ class _LazyNorm(LazyModuleMixin):
 def lazy_forms(*eager: Any, base: Any = _LazyNorm) -> dict[str, Any]:
     """The lazy form of each class, by name."""
     return {
-        f"Lazy{cls.__name__}": type(f"Lazy{cls.__name__}", (base, cls), {
-            "cls_to_become": cls, "__module__": cls.__module__,
-            "__doc__": f"`{cls.__name__}` that takes `num_features` from its first input.",
-        }) for cls in eager
-    }  # fmt: skip
+        f"Lazy{cls.__name__}": type(
+            f"Lazy{cls.__name__}",
+            (base, cls),
+            {
+                "cls_to_become": cls,
+                "__module__": cls.__module__,
+                "__doc__": f"`{cls.__name__}` that takes `num_features` from its first input.",
+            },
+        )
+        for cls in eager
+    }
 
 
 globals().update(lazy_forms(BatchNorm1d, BatchNorm2d, BatchNorm3d))

@@ -235,7 +235,9 @@ class ModuleDict(Module):
     def update(self, modules: Any) -> None:
         """Add modules of a mapping or of (name, module) pairs; TypeError or ValueError for what is neither."""
         if not isinstance(modules, Iterable):
-            raise TypeError(f"ModuleDict.update should be called with an iterable of key/value pairs, but got {type(modules).__name__}")
+            raise TypeError(
+                f"ModuleDict.update should be called with an iterable of key/value pairs, but got {type(modules).__name__}"
+            )
         for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
             if not isinstance(pair, Iterable):
                 raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is{type(pair).__name__}")
@@ -326,8 +328,10 @@ class ParameterDict(Module):
 
     def _attribute(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string "
-                            f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys.")  # fmt: skip
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string "
+                f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
         return key
 
     def __getitem__(self, key: str) -> Any:
@@ -402,7 +406,9 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add values of a mapping or of (key, value) pairs."""
         if not isinstance(parameters, Iterable):
-            raise TypeError(f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}")
+            raise TypeError(
+                f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}"
+            )
         pairs = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
         in_order = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in pairs if in_order else sorted(pairs):

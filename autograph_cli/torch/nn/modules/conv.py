@@ -24,14 +24,36 @@ def _tuple(x: Any, n: int) -> tuple[Any, ...]:
 class _ConvNd(Module):
     """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a bias."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
-                     "out_channels", "kernel_size"]  # fmt: skip
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
     _dimensions = 0
     _transposed = False
     bias: Any
 
-    def _set_up(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-                output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any) -> None:  # fmt: skip
+    def _set_up(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
         n = self._dimensions
         self._check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -47,7 +69,9 @@ class _ConvNd(Module):
             self.register_parameter("bias", None)
         self.reset_parameters()
 
-    def _check(self, in_channels: int, out_channels: int, groups: int, stride: Any, padding: Any, padding_mode: str) -> None:
+    def _check(
+        self, in_channels: int, out_channels: int, groups: int, stride: Any, padding: Any, padding_mode: str
+    ) -> None:
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
@@ -73,7 +97,9 @@ class _ConvNd(Module):
         return [p for p in reversed(self.padding) for _ in range(2)]
 
     def _weight_shape(self) -> tuple[int, ...]:
-        outer, inner = (self.in_channels, self.out_channels) if self._transposed else (self.out_channels, self.in_channels)
+        outer, inner = (
+            (self.in_channels, self.out_channels) if self._transposed else (self.out_channels, self.in_channels)
+        )
         return (outer, inner // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
@@ -97,12 +123,35 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
-        self._set_up(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode,
-                     device, dtype)  # fmt: skip
+        self._set_up(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         convolve = getattr(F, f"conv{self._dimensions}d")
@@ -142,14 +191,38 @@ class Conv3d(_Conv):
 class _ConvTransposeNd(_ConvNd):
     _transposed = True
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__()
-        self._set_up(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
-                     padding_mode, device, dtype)  # fmt: skip
+        self._set_up(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         convolve = getattr(F, f"conv_transpose{self._dimensions}d")
@@ -166,7 +239,10 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{n}D: for {dims}D input, output_size must have {n} or {dims} elements (got {len(wanted)})"
             )
         least = [
-            (input.size(dims - n + d) - 1) * self.stride[d] - 2 * self.padding[d] + self.dilation[d] * (self.kernel_size[d] - 1) + 1
+            (input.size(dims - n + d) - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
             for d in range(n)
         ]
         most = [least[d] + self.stride[d] - 1 for d in range(n)]
@@ -199,12 +275,26 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConv(LazyModuleMixin):
     """A convolution that takes `in_channels` from its first input."""
 
-    def __init__(self: Any, out_channels: int, kernel_size: Any, *args: Any, bias: bool = True, device: Any = None,
-                 dtype: Any = None, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self: Any,
+        out_channels: int,
+        kernel_size: Any,
+        *args: Any,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         place = 5  # of bias among the arguments after kernel_size, counting from 0: 4 of Conv, 4 of ConvTranspose
         if len(args) >= place:
             args, bias = (*args[: place - 1], *args[place:]), args[place - 1]
-            kwargs.update(zip(("padding_mode",) if not self._transposed else ("dilation", "padding_mode"), args[place - 1 :], strict=False))
+            kwargs.update(
+                zip(
+                    ("padding_mode",) if not self._transposed else ("dilation", "padding_mode"),
+                    args[place - 1 :],
+                    strict=False,
+                )
+            )
             args = args[: place - 1]
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
         self.out_channels = out_channels
@@ -221,8 +311,10 @@ class _LazyConv(LazyModuleMixin):
             return
         n = self._dimensions
         if input.dim() not in (n + 1, n + 2):
-            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got "
-                               f"input of size: {input.shape}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got "
+                f"input of size: {input.shape}"
+            )
         self.in_channels = input.shape[-n - 1]
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
@@ -234,7 +326,12 @@ class _LazyConv(LazyModuleMixin):
 
 for _eager in (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d):
     _name = f"Lazy{_eager.__name__}"
-    globals()[_name] = type(_name, (_LazyConv, _eager), {
-        "cls_to_become": _eager, "__module__": __name__,
-        "__doc__": f"`{_eager.__name__}` that takes `in_channels` from its first input.",
-    })  # fmt: skip
+    globals()[_name] = type(
+        _name,
+        (_LazyConv, _eager),
+        {
+            "cls_to_become": _eager,
+            "__module__": __name__,
+            "__doc__": f"`{_eager.__name__}` that takes `in_channels` from its first input.",
+        },
+    )

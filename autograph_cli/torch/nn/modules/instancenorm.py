@@ -13,8 +13,18 @@ __all__ = [f"{lazy}InstanceNorm{n}d" for lazy in ("", "Lazy") for n in (1, 2, 3)
 class _InstanceNorm(_NormBase):
     """`_dimensions`: without and with a batch."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _channels(self, input: Any) -> int:
@@ -29,17 +39,31 @@ class _InstanceNorm(_NormBase):
                 raise ValueError(message)
             import warnings
 
-            warnings.warn(f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
-                          "in num_features, which is not used because affine=False", UserWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
+                "in num_features, which is not used because affine=False",
+                UserWarning,
+                stacklevel=2,
+            )
         return self._normalized(input.unsqueeze(0)).squeeze(0) if dim == 0 else self._normalized(input)
 
     def _normalized(self, input: Any) -> Any:
         by_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
-        return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias, by_input, momentum, self.eps)
+        return F.instance_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, by_input, momentum, self.eps
+        )
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any,
-                              unexpected: Any, errors: list[str]) -> None:  # fmt: skip
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: list[str],
+    ) -> None:
         if local_metadata.get("version", None) is None and not self.track_running_stats:
             stale = [prefix + n for n in ("running_mean", "running_var") if prefix + n in state_dict]
             if stale:
@@ -75,8 +99,17 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class _LazyInstanceNorm(_LazyNorm):
-    def __init__(self: Any, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True,
-                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self: Any,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _channels(self: Any, input: Any) -> int:

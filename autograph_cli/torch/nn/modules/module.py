@@ -58,14 +58,25 @@ class Module:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and kwargs:
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
         if not self.call_super_init and args:
-            raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None,
-            _forward_hooks_with_kwargs=set(), _forward_hooks_always_called=set(), _forward_pre_hooks_with_kwargs=set(),
-            _modules={}, **{name: OrderedDict() for name in _HOOKS},
-        )  # fmt: skip
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _is_full_backward_hook=None,
+            _forward_hooks_with_kwargs=set(),
+            _forward_hooks_always_called=set(),
+            _forward_pre_hooks_with_kwargs=set(),
+            _modules={},
+            **{name: OrderedDict() for name in _HOOKS},
+        )
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -76,9 +87,15 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         of = self.__dict__
         hooked = (
-            _EVERY_FORWARD or _EVERY_FORWARD_PRE or _EVERY_BACKWARD or _EVERY_BACKWARD_PRE or of["_forward_hooks"]
-            or of["_forward_pre_hooks"] or of["_backward_hooks"] or of["_backward_pre_hooks"]
-        )  # fmt: skip
+            _EVERY_FORWARD
+            or _EVERY_FORWARD_PRE
+            or _EVERY_BACKWARD
+            or _EVERY_BACKWARD_PRE
+            or of["_forward_hooks"]
+            or of["_forward_pre_hooks"]
+            or of["_backward_hooks"]
+            or of["_backward_pre_hooks"]
+        )
         if S.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         calls = L.calls
@@ -218,7 +235,9 @@ class Module:
 
     def get_parameter(self, target: str) -> Any:
         """The parameter at a dotted path; AttributeError where there is none."""
-        return _paths.member_at(self, target, lambda owner, name: isinstance(getattr(owner, name), Parameter), "an nn.Parameter")
+        return _paths.member_at(
+            self, target, lambda owner, name: isinstance(getattr(owner, name), Parameter), "an nn.Parameter"
+        )
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path; AttributeError where there is none."""
@@ -226,7 +245,9 @@ class Module:
 
     # -- what is inside, one after the other
 
-    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[Any]:
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[Any]:
         """(path, module) of this module and all in it, each module once."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -239,7 +260,11 @@ class Module:
                 yield from module.named_modules(memo, f"{prefix}{'.' if prefix else ''}{name}", remove_duplicate)
 
     def _named_members(
-        self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self,
+        get_members_fn: Callable[[Any], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[Any]:
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -433,7 +458,9 @@ class Module:
         ['weight', 'bias']
         """
         old_style = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-        return _loading.state_dict(self, **{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **old_style})
+        return _loading.state_dict(
+            self, **{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **old_style}
+        )
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         _loading.save_module(self, destination, prefix, keep_vars)
@@ -445,9 +472,19 @@ class Module:
         """
         return _loading.load_state_dict(self, state_dict, strict, assign)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
-                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:  # fmt: skip
-        _loading.load_module(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        _loading.load_module(
+            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def get_extra_state(self) -> Any:
         """State beyond tensors, for `state_dict`; subclasses may define it."""
@@ -488,9 +525,15 @@ def _addindent(s_: str, numSpaces: int) -> str:
 
 
 _HOOKS = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_pre_hooks", "_state_dict_hooks",
-    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 for _name in ("float", "double", "half", "bfloat16"):

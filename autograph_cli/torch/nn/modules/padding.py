@@ -7,7 +7,9 @@ from typing import Any
 from .. import functional as F
 from .module import Module
 
-__all__ = [f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)]
+__all__ = [
+    f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)
+]
 
 
 class _PadNd(Module):
@@ -81,6 +83,12 @@ _WHAT = {
 for _base, _what in _WHAT.items():
     for _n in (1, 2, 3):
         _name = _base.__name__[1:].replace("Nd", f"{_n}d")
-        globals()[_name] = type(_name, (_base,), {
-            "_dimensions": _n, "__module__": __name__, "__doc__": f"Pads the last {_n} dimensions with {_what}.",
-        })  # fmt: skip
+        globals()[_name] = type(
+            _name,
+            (_base,),
+            {
+                "_dimensions": _n,
+                "__module__": __name__,
+                "__doc__": f"Pads the last {_n} dimensions with {_what}.",
+            },
+        )

@@ -9,9 +9,14 @@ from ._layer import Layer
 from .module import Module
 
 __all__ = [
-    *(f"{kind}{n}d" for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "LPPool", "MaxPool", "MaxUnpool") for n in (1, 2, 3)),
-    "FractionalMaxPool2d", "FractionalMaxPool3d",
-]  # fmt: skip
+    *(
+        f"{kind}{n}d"
+        for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "LPPool", "MaxPool", "MaxUnpool")
+        for n in (1, 2, 3)
+    ),
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+]
 
 
 def _tuple(x: Any, n: int) -> Any:
@@ -27,8 +32,11 @@ class _Pool(Layer):
             self.stride = self.kernel_size
 
 
-class _MaxPoolNd(_Pool, call="max_pool",
-                 shows="kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"):  # fmt: skip
+class _MaxPoolNd(
+    _Pool,
+    call="max_pool",
+    shows="kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}",
+):
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -69,7 +77,9 @@ class AvgPool1d(_Pool, call="avg_pool1d", shows=_WINDOW):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.kernel_size, self.stride, self.padding = (_tuple(x, 1) for x in (self.kernel_size, self.stride, self.padding))
+        self.kernel_size, self.stride, self.padding = (
+            _tuple(x, 1) for x in (self.kernel_size, self.stride, self.padding)
+        )
 
 
 class AvgPool2d(_Pool, call="avg_pool2d", shows=_WINDOW):
@@ -89,8 +99,11 @@ class AvgPool3d(AvgPool2d):
     _function = "avg_pool3d"
 
 
-class _LPPoolNd(_Pool, call="lp_pool",
-                shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"):  # fmt: skip
+class _LPPoolNd(
+    _Pool,
+    call="lp_pool",
+    shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}",
+):
     norm_type: float
     kernel_size: Any
     stride: Any = None
@@ -205,8 +218,14 @@ class _FractionalMaxPoolNd(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     _dimensions: int
 
-    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-                 _random_samples: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
         super().__init__()
         n, name = self._dimensions, type(self).__name__
         if (isinstance(kernel_size, int) and kernel_size <= 0) or (
@@ -226,8 +245,14 @@ class _FractionalMaxPoolNd(Module):
 
     def forward(self, input: Any) -> Any:
         pool = getattr(F, f"fractional_max_pool{self._dimensions}d")
-        return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-                    _random_samples=self._random_samples)  # fmt: skip
+        return pool(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):

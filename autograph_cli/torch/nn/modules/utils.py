@@ -17,7 +17,9 @@ def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     return parse
 
 
-_single, _pair, _triple, _quadruple = (_ntuple(n, f"_{name}") for n, name in enumerate(("single", "pair", "triple", "quadruple"), 1))
+_single, _pair, _triple, _quadruple = (
+    _ntuple(n, f"_{name}") for n, name in enumerate(("single", "pair", "triple", "quadruple"), 1)
+)
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

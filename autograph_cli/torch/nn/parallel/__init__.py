@@ -30,7 +30,9 @@ class DistributedDataParallel(Module):
     """RuntimeError when it is made: several processes do not train one model here."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        raise RuntimeError("DistributedDataParallel is not available in autograph's engine: train the module in one process")
+        raise RuntimeError(
+            "DistributedDataParallel is not available in autograph's engine: train the module in one process"
+        )
 
 
 def __getattr__(name: str) -> Any:

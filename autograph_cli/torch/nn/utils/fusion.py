@@ -21,8 +21,9 @@ def _parameters(weight: Any, bias: Any, of: Any, old_bias: Any) -> tuple[Any, An
     return Parameter(weight, wants), Parameter(bias, wants if old_bias is None else old_bias.requires_grad)
 
 
-def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
-                         transpose: bool = False) -> tuple[Any, Any]:  # fmt: skip
+def fuse_conv_bn_weights(
+    conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
+) -> tuple[Any, Any]:
     """Weight and bias of a convolution that normalizes too."""
     scale = _scale(bn_rv, bn_eps, bn_w)
     bias = torch.zeros_like(bn_rm) if conv_b is None else conv_b
@@ -32,8 +33,9 @@ def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_ep
     return _parameters(weight, shift if bn_b is None else shift + bn_b, conv_w, conv_b)
 
 
-def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
-                           bn_b: Any) -> tuple[Any, Any]:  # fmt: skip
+def fuse_linear_bn_weights(
+    linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
+) -> tuple[Any, Any]:
     """Weight and bias of a linear map that normalizes too."""
     scale = _scale(bn_rv, bn_eps, bn_w)
     bias = torch.zeros_like(bn_rm) if linear_b is None else linear_b

@@ -55,7 +55,9 @@ class _SpectralNorm(Module):
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{n}, {n - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.dim, self.eps = dim % n, eps
         if n > 1:
             self.n_power_iterations = n_power_iterations
@@ -97,7 +99,9 @@ def _tensor(module: Any, name: str) -> Any:
     return found
 
 
-def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     """Let a parameter be divided by its largest singular value; ValueError where there is no such parameter."""
     weight = _tensor(module, name)
     if dim is None:
@@ -153,15 +157,19 @@ class _Orthogonal(Module):
 
     def right_inverse(self, Q: Any) -> Any:
         if Q.shape != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+            )
         n, k = Q.size(-2), Q.size(-1)
         wide = n < k
         if wide:
             Q, n, k = Q.mT, k, n
         if not hasattr(self, "base"):
             if self.orthogonal_map in ("cayley", "matrix_exp"):
-                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations "
-                                          "when use_trivialization=False.")  # fmt: skip
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations "
+                    "when use_trivialization=False."
+                )
             A, tau = torch.geqrf(Q)
             A.diagonal(dim1=-2, dim2=-1).sign_()
             A.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
@@ -194,7 +202,9 @@ def _orthogonal_part(A: Any) -> Any:
 _MAPS = ("matrix_exp", "cayley", "householder")
 
 
-def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> Any:
+def orthogonal(
+    module: Any, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Any:
     """Let a parameter be an orthogonal matrix; ValueError for one of fewer than 2 dimensions or an unknown map.
 
     `orthogonal_map` is "matrix_exp" (the default for square matrices), "cayley" or "householder".
@@ -206,7 +216,9 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
         square = weight.size(-2) == weight.size(-1) or weight.is_complex()
         orthogonal_map = "matrix_exp" if square else "householder"
     if orthogonal_map not in _MAPS:
-        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
     made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     parametrize.register_parametrization(module, name, made, unsafe=True)
     return module

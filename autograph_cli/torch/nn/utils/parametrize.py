@@ -12,8 +12,15 @@ from ..._core.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
 
-__all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
-           "transfer_parametrizations_and_params", "type_before_parametrizations"]  # fmt: skip
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
 
 _TENSOR: Any = Tensor
 _cache: dict[tuple[int, str], Any] | None = None
@@ -73,8 +80,10 @@ class ParametrizationList(ModuleList):
     def _keep_several(self, original: Any, inner: Any) -> None:
         for i, part in enumerate(inner):
             if not isinstance(part, _TENSOR):
-                raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                                 f"{i} of the sequence with type {type(part).__name__}.")  # fmt: skip
+                raise ValueError(
+                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                    f"{i} of the sequence with type {type(part).__name__}."
+                )
             if isinstance(original, Parameter):
                 part = Parameter(part, original.requires_grad)
             part.requires_grad_(original.requires_grad)
@@ -93,8 +102,10 @@ class ParametrizationList(ModuleList):
             if not isinstance(value, Sequence):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
             if len(value) != self.ntensors:
-                raise ValueError("'right_inverse' must return a sequence of tensors of length "
-                                 f"{self.ntensors}. Got a sequence of length {len(value)}.")  # fmt: skip
+                raise ValueError(
+                    "'right_inverse' must return a sequence of tensors of length "
+                    f"{self.ntensors}. Got a sequence of length {len(value)}."
+                )
             for i, part in enumerate(value):
                 self._set(f"original{i}", part, f"Tensor {i} returned by right_inverse")
 
@@ -102,11 +113,17 @@ class ParametrizationList(ModuleList):
         own = getattr(self, name)
         if not isinstance(value, _TENSOR):
             one = name == "original"
-            raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}" if one else
-                             f"`right_inverse` must return a sequence of tensors. Got element {name[8:]} of type {type(value).__name__}")  # fmt: skip
+            raise ValueError(
+                f"`right_inverse` should return a tensor. Got {type(value).__name__}"
+                if one
+                else f"`right_inverse` must return a sequence of tensors. Got element {name[8:]} of type {type(value).__name__}"
+            )
         if own.dtype != value.dtype:
-            raise ValueError(f"The tensor returned by `right_inverse` has dtype {value.dtype} while `{name}` has dtype {own.dtype}"
-                             if name == "original" else f"{who} has dtype {value.dtype} while `{name}` has dtype {own.dtype}")  # fmt: skip
+            raise ValueError(
+                f"The tensor returned by `right_inverse` has dtype {value.dtype} while `{name}` has dtype {own.dtype}"
+                if name == "original"
+                else f"{who} has dtype {value.dtype} while `{name}` has dtype {own.dtype}"
+            )
         own.data = value.detach()
 
     def forward(self) -> Any:
@@ -127,8 +144,10 @@ def _through_inverses(modules: Sequence[Any], original: Any) -> Any:
             with contextlib.suppress(NotImplementedError), torch.no_grad():
                 inner = module.right_inverse(inner)
     if not isinstance(inner, _TENSOR) and not isinstance(inner, Sequence):
-        raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                         f"{type(inner).__name__}")  # fmt: skip
+        raise ValueError(
+            "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+            f"{type(inner).__name__}"
+        )
     return inner
 
 
@@ -256,8 +275,10 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     made_of = module.parametrizations[tensor_name]
     if not made_of.is_tensor and not leave_parametrized:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
-                         "sequence of tensors.")  # fmt: skip
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
+        )
     kept = made_of.original if made_of.is_tensor else made_of.original0
     if leave_parametrized:
         with torch.no_grad():

@@ -8,8 +8,16 @@ from typing import Any, NamedTuple
 from .... import torch
 from ..._core.tensor import Tensor
 
-__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
-           "pad_sequence", "unpack_sequence", "unpad_sequence"]  # fmt: skip
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
 
 
 class _Fields(NamedTuple):
@@ -37,7 +45,9 @@ class PackedSequence(_Fields):
     `batch_sizes` says how many sequences each step has; the two permutations lead to that order and back.
     """
 
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Any:
+    def __new__(
+        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
+    ) -> Any:
         if batch_sizes is None:
             if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AssertionError("PackedSequence needs data and batch_sizes")
@@ -85,7 +95,9 @@ class PackedSequence(_Fields):
         return bool(self.data.is_pinned())
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack (L, N, *), or (N, L, *) with `batch_first`; unless `enforce_sorted`, lengths may be in any order.
 
     RuntimeError where lengths grow, are 0, or are not one for each sequence.
@@ -105,8 +117,9 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:  # fmt: skip
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Any, Any]:
     """(L, N, *) with padding, or (N, L, *) with `batch_first`, and the lengths; L may be made `total_length`."""
     padded, lengths = torch._pad_packed_sequence(
         sequence.data, sequence.batch_sizes, batch_first, padding_value, 0 if total_length is None else total_length
@@ -117,7 +130,9 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return padded.index_select(0 if batch_first else 1, unsorted_indices), lengths[unsorted_indices]
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
     """Sequences of (length, *) beside each other, (L, N, *), filled up to the longest.
 
     >>> from autograph_cli import torch
@@ -126,7 +141,9 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
             [3, 0]])
     """
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     rows = sequences.unbind(0) if isinstance(sequences, Tensor) else tuple(sequences)
     return torch.pad_sequence(rows, batch_first, padding_value, padding_side)
 

@@ -9,8 +9,15 @@ from typing import Any
 __all__ = ["functional_call"]
 
 
-def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
-                    strict: bool = False) -> Any:  # fmt: skip
+def functional_call(
+    module: Any,
+    parameters_and_buffers: Any,
+    args: Any = None,
+    kwargs: Any = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Call a module with the given tensors, by path, in the place of its own; other paths are ignored.
 
     `tie_weights`: a tensor given for one of several names of the same parameter stands for all. RuntimeError where `strict`
@@ -34,7 +41,10 @@ def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, 
 
 
 def _members(module: Any) -> dict[str, Any]:
-    return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
 
 
 def _tied(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +57,10 @@ def _tied(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
     for name, tensor in tensors.items():
         for other in names.get(id(own.get(name)), ()):
             if other in tensors and tensors[other] is not tensor:
-                raise ValueError(f"functional_call got multiple values for keys {sorted((name, other))}, which are tied. Consider "
-                                 "using tie_weights=False")  # fmt: skip
+                raise ValueError(
+                    f"functional_call got multiple values for keys {sorted((name, other))}, which are tied. Consider "
+                    "using tie_weights=False"
+                )
             found[other] = tensor
     return found
 

@@ -65,7 +65,9 @@ class MultiplicativeLR(_ByFunctions):
         groups = self.optimizer.param_groups
         if self._is_initial:
             return [group["lr"] for group in groups]
-        return [group["lr"] * function(self.last_epoch) for function, group in zip(self.lr_lambdas, groups, strict=True)]
+        return [
+            group["lr"] * function(self.last_epoch) for function, group in zip(self.lr_lambdas, groups, strict=True)
+        ]
 
 
 class StepLR(ClosedForm, LRScheduler):
@@ -121,8 +123,14 @@ class ConstantLR(ClosedForm, LRScheduler):
 class LinearLR(ClosedForm, LRScheduler):
     """From `start_factor` to `end_factor` of the rate in `total_iters` epochs. ValueError for factors outside (0, 1]."""
 
-    def __init__(self, optimizer: Any, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
-                 last_epoch: int = -1) -> None:  # fmt: skip
+    def __init__(
+        self,
+        optimizer: Any,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:

@@ -38,17 +38,38 @@ class DataLoader:
     tensor([4])
     """
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-                 batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
-                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
-                 worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
-                 generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
-                 pin_memory_device: str = "", in_order: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         streams = isinstance(dataset, IterableDataset)
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         _check_sampling(streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if sampler is None:
-            sampler = Endless() if streams else RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+            sampler = (
+                Endless()
+                if streams
+                else RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
+            )
         if batch_sampler is not None:
             batch_size, drop_last = None, False
         elif batch_size is not None:
@@ -135,28 +156,38 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
     for wrong, text in (
         (num_workers < 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
         (timeout < 0, "timeout option should be non-negative"),
-        (num_workers == 0 and prefetch_factor is not None,
-         "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-         "otherwise set prefetch_factor to None."),
+        (
+            num_workers == 0 and prefetch_factor is not None,
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
+            "otherwise set prefetch_factor to None.",
+        ),
         (prefetch_factor is not None and prefetch_factor < 0, "prefetch_factor option should be non-negative"),
         (persistent_workers and num_workers == 0, "persistent_workers option needs num_workers > 0"),
-    ):  # fmt: skip
+    ):
         if wrong:
             raise ValueError(text)
 
 
-def _check_sampling(streams: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+def _check_sampling(
+    streams: bool, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool
+) -> None:
     if streams:
         for name, given in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if given is not None:
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}")
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}"
+                )
     for wrong, text in (
         (sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle"),
-        (batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
-         "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"),
-        (batch_sampler is None and batch_size is None and drop_last,
-         "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"),
-    ):  # fmt: skip
+        (
+            batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+        ),
+        (
+            batch_sampler is None and batch_size is None and drop_last,
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+        ),
+    ):
         if wrong:
             raise ValueError(text)
 
@@ -211,10 +242,20 @@ class _Workers:
                 self.links.append(link)
                 inherited = list(self.links) if context.get_start_method() == "fork" else []
                 process = context.Process(
-                    target=run_worker, daemon=True,
-                    args=(other, inherited, number, loader.num_workers, seed, loader.dataset, loader.worker_init_fn, loader._streams,
-                          loader._settings),
-                )  # fmt: skip
+                    target=run_worker,
+                    daemon=True,
+                    args=(
+                        other,
+                        inherited,
+                        number,
+                        loader.num_workers,
+                        seed,
+                        loader.dataset,
+                        loader.worker_init_fn,
+                        loader._streams,
+                        loader._settings,
+                    ),
+                )
                 process.start()
                 other.close()
                 self.processes.append(process)

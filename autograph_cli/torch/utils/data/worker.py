@@ -48,8 +48,17 @@ class Restarted:
 RESTART = "restart"
 
 
-def run_worker(link: Connection, inherited: list[Connection], number: int, count: int, seed: int, dataset: Any, init: Any,
-               kind: bool, settings: tuple[Any, ...]) -> None:  # fmt: skip
+def run_worker(
+    link: Connection,
+    inherited: list[Connection],
+    number: int,
+    count: int,
+    seed: int,
+    dataset: Any,
+    init: Any,
+    kind: bool,
+    settings: tuple[Any, ...],
+) -> None:
     """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is closed.
 
     `inherited` are the main process's ends of links: while a worker holds them, nobody can see that they are closed.

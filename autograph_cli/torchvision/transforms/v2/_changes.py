@@ -252,8 +252,9 @@ class Grayscale(Transform):
 class Resize(Transform):
     """Pictures in another size: (height, width), or a number for the shorter edge."""
 
-    def __init__(self, size: Any, interpolation: Any = "bilinear", max_size: int | None = None,
-                 antialias: bool | None = True) -> None:  # fmt: skip
+    def __init__(
+        self, size: Any, interpolation: Any = "bilinear", max_size: int | None = None, antialias: bool | None = True
+    ) -> None:
         super().__init__()
         if not isinstance(size, (int, Sequence)):
             raise ValueError(f"size can be an integer, or a sequence of one or two integers, but got {size} instead.")
@@ -302,8 +303,9 @@ def fill_of(fill: Any, inpt: Any) -> Any:
 class RandomCrop(Transform):
     """A part of pictures, wherever; `padding` is added first, and with `pad_if_needed` what is missing."""
 
-    def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
-                 padding_mode: str = "constant") -> None:  # fmt: skip
+    def __init__(
+        self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0, padding_mode: str = "constant"
+    ) -> None:
         super().__init__()
         self.size = _classic.two(size)
         if padding is not None:
@@ -321,7 +323,9 @@ class RandomCrop(Transform):
             height, width = height + 2 * down, width + 2 * across
         if height < high or width < wide:
             padded = "" if self.padding is None else "padded "
-            raise ValueError(f"Required crop size {(high, wide)} is larger than {padded}input image size {(height, width)}.")
+            raise ValueError(
+                f"Required crop size {(high, wide)} is larger than {padded}input image size {(height, width)}."
+            )
         sides = [left, top, right, bottom]
         begin = [_random.below(has - wants + 1) if has > wants else 0 for has, wants in ((height, high), (width, wide))]
         return {"sides": sides if any(sides) else None, "begin": begin}
@@ -335,8 +339,14 @@ class RandomCrop(Transform):
 class RandomResizedCrop(Transform):
     """A part of pictures of a drawn area and shape, in the wanted size."""
 
-    def __init__(self, size: Any, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3),
-                 interpolation: Any = "bilinear", antialias: bool | None = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3 / 4, 4 / 3),
+        interpolation: Any = "bilinear",
+        antialias: bool | None = True,
+    ) -> None:
         super().__init__()
         self.size = _classic.two(size)
         for name, value in (("Scale", scale), ("Ratio", ratio)):
@@ -382,8 +392,14 @@ class RandomGrayscale(WithChance):
 class RandomRotation(Transform):
     """Pictures turned by an angle between `degrees` (of a number: to both sides)."""
 
-    def __init__(self, degrees: Any, interpolation: Any = "nearest", expand: bool = False, center: list[float] | None = None,
-                 fill: Any = 0) -> None:  # fmt: skip
+    def __init__(
+        self,
+        degrees: Any,
+        interpolation: Any = "nearest",
+        expand: bool = False,
+        center: list[float] | None = None,
+        fill: Any = 0,
+    ) -> None:
         super().__init__()
         self.degrees = _random.turns(degrees)
         self.interpolation, self.expand, self.fill = interpolation, expand, fill
@@ -404,7 +420,12 @@ class ColorJitter(Transform):
     def __init__(self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None) -> None:
         super().__init__()
         drawn = _random.ColorJitter(brightness or 0, contrast or 0, saturation or 0, hue or 0)
-        self.brightness, self.contrast, self.saturation, self.hue = drawn.brightness, drawn.contrast, drawn.saturation, drawn.hue
+        self.brightness, self.contrast, self.saturation, self.hue = (
+            drawn.brightness,
+            drawn.contrast,
+            drawn.saturation,
+            drawn.hue,
+        )
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         order, *factors = _random.ColorJitter.get_params(self.brightness, self.contrast, self.saturation, self.hue)
@@ -417,8 +438,14 @@ class ColorJitter(Transform):
 class RandomErasing(WithChance):
     """A part of tensors overwritten with `value` (a number, one per channel, or "random"), with probability `p`."""
 
-    def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
-                 value: Any = 0.0, inplace: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: Any = 0.0,
+        inplace: bool = False,
+    ) -> None:
         super().__init__(p)
         _random.RandomErasing(p, scale, ratio, value, inplace)
         self.scale, self.ratio = scale, ratio
@@ -430,7 +457,9 @@ class RandomErasing(WithChance):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         channels = F.get_num_channels(flat_inputs[0])
         if self.value is not None and len(self.value) not in (1, channels):
-            raise ValueError(f"If value is a sequence, it should have either a single value or {channels} (number of inpt channels)")
+            raise ValueError(
+                f"If value is a sequence, it should have either a single value or {channels} (number of inpt channels)"
+            )
         return {"part": _random.RandomErasing.get_params(flat_inputs[0], self.scale, self.ratio, self.value)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

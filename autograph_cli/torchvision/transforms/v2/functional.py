@@ -18,16 +18,49 @@ from .. import functional as first
 from .._modes import InterpolationMode, mode_of
 
 __all__ = [
-    "InterpolationMode", "adjust_brightness", "adjust_contrast", "adjust_hue", "adjust_saturation", "center_crop", "convert_image_dtype", "crop", "erase", "five_crop", "get_dimensions",
-    "get_image_num_channels", "get_image_size", "get_num_channels", "get_size", "hflip", "horizontal_flip",
-    "normalize", "pad", "pil_to_tensor", "resize", "resized_crop", "rgb_to_grayscale", "rotate", "ten_crop", "to_dtype",
-    "to_grayscale", "to_image", "to_pil_image", "to_tensor", "vertical_flip", "vflip",
-]  # fmt: skip
+    "InterpolationMode",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_hue",
+    "adjust_saturation",
+    "center_crop",
+    "convert_image_dtype",
+    "crop",
+    "erase",
+    "five_crop",
+    "get_dimensions",
+    "get_image_num_channels",
+    "get_image_size",
+    "get_num_channels",
+    "get_size",
+    "hflip",
+    "horizontal_flip",
+    "normalize",
+    "pad",
+    "pil_to_tensor",
+    "resize",
+    "resized_crop",
+    "rgb_to_grayscale",
+    "rotate",
+    "ten_crop",
+    "to_dtype",
+    "to_grayscale",
+    "to_image",
+    "to_pil_image",
+    "to_tensor",
+    "vertical_flip",
+    "vflip",
+]
 
 _RESIZED = (torch.uint8, torch.float32, torch.float64)
 get_dimensions, get_image_num_channels = first.get_dimensions, first.get_image_num_channels
 get_num_channels, to_tensor, to_pil_image = first.get_image_num_channels, first.to_tensor, first.to_pil_image
-to_grayscale, pil_to_tensor, five_crop, ten_crop = first.to_grayscale, first.pil_to_tensor, first.five_crop, first.ten_crop
+to_grayscale, pil_to_tensor, five_crop, ten_crop = (
+    first.to_grayscale,
+    first.pil_to_tensor,
+    first.five_crop,
+    first.ten_crop,
+)
 
 
 def _of_pictures(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,8 +105,13 @@ hflip, vflip = horizontal_flip, vertical_flip
 
 
 @_of_pictures
-def resize(inpt: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
-           antialias: bool | None = True) -> Any:  # fmt: skip
+def resize(
+    inpt: Any,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
     """The picture in another size: (height, width), or a number for the shorter edge."""
     return _resized(inpt, size, interpolation, max_size, antialias)
 
@@ -111,8 +149,16 @@ def center_crop(inpt: Any, output_size: Any) -> Any:
 
 
 @_of_pictures
-def resized_crop(inpt: Any, top: int, left: int, height: int, width: int, size: Any,
-                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
+def resized_crop(
+    inpt: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
     """A part of the picture in another size."""
     return _resized(first.crop(inpt, top, left, height, width), size, interpolation, None, antialias)
 
@@ -121,7 +167,9 @@ def resized_crop(inpt: Any, top: int, left: int, height: int, width: int, size: 
 def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
     """Pixels added around the picture: `fill` (0), or its own, continued (`edge`, `reflect`, `symmetric`)."""
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
-        raise ValueError(f"`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, but got `'{padding_mode}'`.")
+        raise ValueError(
+            f"`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, but got `'{padding_mode}'`."
+        )
     fill = 0 if fill is None else fill
     if isinstance(inpt, Tensor):
         return _as_batch(inpt, lambda work: _tensors.pad(work, first.sides(padding), fill, padding_mode))
@@ -129,8 +177,14 @@ def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant
 
 
 @_of_pictures
-def rotate(inpt: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-           center: Any = None, fill: Any = None) -> Any:  # fmt: skip
+def rotate(
+    inpt: Any,
+    angle: float,
+    interpolation: Any = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> Any:
     """The picture turned counter-clockwise by an angle in degrees; what comes from outside is `fill` (0)."""
     angle = angle % 360
     if isinstance(inpt, Tensor) and center is None:
@@ -159,7 +213,12 @@ def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
 def _gray(image: Tensor) -> Tensor:
     """How bright each pixel is; floats, whatever the picture has."""
     red, green, blue = image.unbind(dim=-3)
-    return red.mul(_tensors.GRAY[0]).add_(green, alpha=_tensors.GRAY[1]).add_(blue, alpha=_tensors.GRAY[2]).unsqueeze(dim=-3)
+    return (
+        red.mul(_tensors.GRAY[0])
+        .add_(green, alpha=_tensors.GRAY[1])
+        .add_(blue, alpha=_tensors.GRAY[2])
+        .unsqueeze(dim=-3)
+    )
 
 
 def _blend(image: Tensor, other: Tensor, ratio: float) -> Tensor:
@@ -246,7 +305,9 @@ def to_image(inpt: Any) -> Any:
 def to_dtype(inpt: Any, dtype: Any = torch.float32, scale: bool = False) -> Any:
     """The picture in another dtype; with `scale`, white stays white (see `convert_image_dtype`)."""
     if not isinstance(inpt, Tensor):
-        raise TypeError(f"Functional F.to_dtype supports inputs of type Tensor and Image, but got {type(inpt)} instead.")
+        raise TypeError(
+            f"Functional F.to_dtype supports inputs of type Tensor and Image, but got {type(inpt)} instead."
+        )
     plain = inpt.as_subclass(Tensor)
     kinds = {plain.dtype, dtype}
     if scale and len(kinds) > 1 and torch.bool in kinds and not any(kind.is_floating_point for kind in kinds):
@@ -259,5 +320,3 @@ def to_dtype(inpt: Any, dtype: Any = torch.float32, scale: bool = False) -> Any:
 def convert_image_dtype(image: Any, dtype: Any = torch.float32) -> Any:
     """The picture in another dtype, white staying white."""
     return to_dtype(image, dtype, scale=True)
-
-

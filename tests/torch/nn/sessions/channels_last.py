@@ -6,7 +6,7 @@ LAYERS = [
     nn.Upsample(scale_factor=2, mode="bilinear"), nn.Upsample(scale_factor=2, mode="bicubic"), nn.BatchNorm2d(4), nn.GroupNorm(2, 4),
     nn.InstanceNorm2d(4), nn.ReflectionPad2d(1), nn.ReplicationPad2d(1), nn.ZeroPad2d(1), nn.PixelShuffle(2), nn.PixelUnshuffle(2),
     nn.ChannelShuffle(2), nn.LPPool2d(2, 2), nn.ReLU(), nn.GELU(), nn.PReLU(), nn.Dropout(),
-]  # fmt: skip
+]
 torch.manual_seed(0)
 plain = torch.randn(2, 4, 6, 6)
 for layer in LAYERS:

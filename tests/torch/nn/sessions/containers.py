@@ -25,7 +25,7 @@ print(named, list(named), "x" in named, named.pop("y"))
 named.update([("z", nn.Tanh())])
 print(list(named.keys()), list(named.items())[1])
 for wrong in (lambda: named["q"], lambda: nn.ModuleDict({"a.b": nn.ReLU()}), lambda: nn.ModuleDict({"keys": nn.ReLU()}),
-              lambda: named.update(3), lambda: named.update([3])):  # fmt: skip
+              lambda: named.update(3), lambda: named.update([3])):
     attempt(wrong)
 named.clear()
 print(len(named))

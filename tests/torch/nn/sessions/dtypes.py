@@ -40,7 +40,7 @@ CALLS = {
         lambda: F.softmax(i, 1, dtype=torch.float).dtype, lambda: i.std(), lambda: i.var(0), lambda: torch.cat([a, b]).dtype,
         lambda: (a + b).dtype, lambda: torch.lerp(a, b, 0.5),
     ],
-}  # fmt: skip
+}
 for name, calls in CALLS.items():
     print("--", name)
     for call in calls:

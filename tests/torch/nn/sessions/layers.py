@@ -2,7 +2,7 @@
 for lazy, given in (
     (nn.LazyLinear(3), (2, 5)), (nn.LazyConv2d(3, 2), (1, 4, 5, 5)), (nn.LazyConvTranspose1d(3, 2), (1, 4, 5)),
     (nn.LazyBatchNorm1d(), (3, 4)), (nn.LazyInstanceNorm2d(), (1, 2, 4, 4)),
-):  # fmt: skip
+):
     print(lazy, [type(p).__name__ for p in lazy.parameters()])
     torch.manual_seed(2)
     lazy(torch.ones(given))
@@ -22,7 +22,7 @@ print(x.grad[0], [p.grad.shape for p in adaptive.parameters()])
 for wrong in (
     lambda: adaptive(x, torch.tensor([1, 5, 11, 25, 3])), lambda: adaptive(x, torch.tensor([1, 5])),
     lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 20, [10, 4]), lambda: adaptive(x, torch.ones(5, 2).long()),
-):  # fmt: skip
+):
     attempt(wrong)
 encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), 2, nn.LayerNorm(8)).eval()
 steps, padding = torch.randn(2, 4, 8), torch.tensor([[False] * 3 + [True], [False] * 2 + [True] * 2])

@@ -16,7 +16,7 @@ for wrong in (
     lambda: rnn.pack_padded_sequence(x, [2, 5]), lambda: rnn.pack_padded_sequence(x, [2]),
     lambda: rnn.pack_padded_sequence(x, [2, 0]), lambda: rnn.pad_sequence(3), lambda: rnn.pad_sequence([]),
     lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [5, 2]), total_length=3),
-):  # fmt: skip
+):
     attempt(wrong)
 print(nn.LSTM(3, 4, 2, bias=False, dropout=0.5, bidirectional=True, proj_size=2), nn.RNN(3, 4, nonlinearity="relu"))
 print(nn.RNNCell(3, 4, False, "relu"), nn.GRUCell(3, 4))
