@@ -1,5 +1,4 @@
 """An actor and a critic learn to balance a pole on a cart; `--rounds 2` is a short run."""
-
 import argparse
 
 import torch

@@ -1,5 +1,4 @@
 """A small GPT learns to add two-digit numbers; `--steps 600` gets all sums right, `--steps 2` is a short run."""
-
 import argparse
 
 import torch

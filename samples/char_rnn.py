@@ -1,5 +1,4 @@
 """An LSTM learns a rhyme letter by letter, then says it; `--steps 2` is a short run."""
-
 import argparse
 
 import torch

@@ -1,5 +1,4 @@
 """A small LeNet learns to read scanned digits; `--epochs 1 --pictures 256` is a short run."""
-
 import argparse
 
 import torch

@@ -1,8 +1,8 @@
 """A training step of a language model with 70 billion parameters, on the device `meta`: its graph, not its 280 GB.
 
-autograph run samples/llama_70b.py
-autograph render -o llama.svg                       the whole model, layer by layer
-autograph run samples/llama_70b.py --layers 2       two of its 80 layers
+    autograph run samples/llama_70b.py
+    autograph render -o llama.svg                       the whole model, layer by layer
+    autograph run samples/llama_70b.py --layers 2       two of its 80 layers
 """
 
 import argparse

@@ -1,5 +1,4 @@
 """Model-agnostic meta-learning on sines: the gradient goes through the gradient step that each task takes."""
-
 import torch
 
 torch.manual_seed(0)

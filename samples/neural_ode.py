@@ -1,5 +1,4 @@
 """A neural ODE: the solver is a custom Function, whose backward runs the adjoint equation backwards in time."""
-
 import torch
 from torch import nn
 

@@ -1,5 +1,4 @@
 """A gradient penalty: the loss holds a gradient, so its backward goes through a backward."""
-
 import torch
 
 torch.manual_seed(0)

@@ -1,5 +1,4 @@
 """A physics-informed network: learns u'' = -u with u(0) = 0 and u'(0) = 1, and so the sine, from second derivatives."""
-
 import torch
 from torch import nn
 

@@ -1,5 +1,4 @@
 """Fits a line in twenty steps; look at one of them with `autograph render samples/train.py --step 3`."""
-
 import torch
 
 torch.manual_seed(0)

@@ -1,5 +1,4 @@
 """A variational autoencoder learns pictures of crosses and bars; `--steps 2` is a short run."""
-
 import argparse
 
 import torch

@@ -1,5 +1,4 @@
 """Steps of a Wasserstein GAN with gradient penalty: the critic's loss holds a gradient, so its backward goes twice."""
-
 import torch
 from torch import nn
 

@@ -235,12 +235,13 @@ class _Reader(ast.NodeVisitor):
 
     # ------------------------------------------------------------------ what a script can do without
 
-    def visit_Try(self, node: ast.Try) -> None:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         forgiven = any(_forgives(handler.type) for handler in node.handlers)
         self._optionally(forgiven, (*node.body, *node.orelse))
         self.visit_all((*node.handlers, *node.finalbody))
 
-    visit_TryStar = visit_Try
+    def visit_TryStar(self, node: ast.TryStar) -> None:
+        self.visit_Try(node)
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
