@@ -12,7 +12,7 @@ import numpy as np
 
 EXPECTED = Path(__file__).with_name("numpy_operands.json")
 
-OPERATORS = "+ - * / // % ** @ & | ^ << >> == != < <= > >=".split()
+OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="]
 TENSORS = {
     "f": "torch.arange(1.0, 4.0)",
     "i": "torch.arange(1, 4)",
@@ -48,7 +48,7 @@ t.clamp(min=np.int64(1)) | torch.add(t, np.float32(1)) | torch.add(t, t, alpha=n
 torch.pow(t, np.int64(2)) | torch.pow(np.float32(2), t) | torch.mul(t, np.float64(2))
 torch.where(t > 1, np.float32(0), t) | torch.where(t > 1, t, np.float64(0)) | t.fill_(np.float32(3))
 t.masked_fill(t > 1, np.float32(3)) | t.softmax(np.int64(1)) | t.mean(np.int64(0)) | t.argmax(np.int64(0))
-t.unsqueeze(np.int64(0)).shape | t.expand(np.int64(2), np.int64(3)) | t.repeat(np.int64(2), 1) | t.split(np.int64(1))
+t.unsqueeze(np.int64(0)).shape | t.expand(np.int64(2), np.int64(3)) | t.repeat(np.int64(2), 1)
 t.chunk(np.int64(2)) | torch.eye(np.int64(2)) | torch.randint(0, np.int64(1), (np.int64(2),)) | t.topk(np.int64(1))
 torch.cat([t, t], np.int64(1)) | torch.stack([t, t], dim=np.int64(0)).shape | t[np.int64(0)]
 t[np.int64(0), np.int64(1)] | t[:np.int64(1)] | t.select(np.int64(0), np.int64(1))
