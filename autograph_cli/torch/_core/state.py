@@ -118,6 +118,11 @@ class Local(threading.local):
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
+    function_modes: tuple[Any, ...] = ()
+    """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
+    overrides_off: int = 0
+    """Whether classes, or classes and modes, are not asked instead of functions."""
+
     @property
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
@@ -173,6 +178,8 @@ _MODES = (
     "forward",
     "autocast",
     "wrapping",
+    "function_modes",
+    "overrides_off",
 )
 
 
