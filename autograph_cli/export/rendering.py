@@ -28,10 +28,13 @@ from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, f
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import visible, visible_lines
+from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_words
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+DEEPEST = 64
+"""Frames within one another, at most: what lies deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
 
@@ -51,6 +54,8 @@ class Job:
     tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
+    flattened: bool = False
+    """Whether modules lay deeper in one another than is drawn."""
     whole: Graph | None = None
     """The graph that this is a view of, unless it is itself."""
     numbers: Sequence[int] = ()
@@ -61,6 +66,8 @@ class Job:
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        if self.flattened:
+            scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
@@ -220,8 +227,10 @@ def render(
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
+    shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
+    flat = shallow is not cut
     return FORMATS[format].of(
-        Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, whole, own)
+        Job(shallow, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, flat, whole, own)
     )
 
 
@@ -239,7 +248,7 @@ def _graph_of(source: Graph | Step, view: str) -> Graph:
 def notebook_svg(graph: Graph) -> str | None:
     """The picture of a graph in a notebook: a view as it is, a whole graph as its forward view; None if it is empty."""
     data = any(node.args for node in graph)
-    shown = forward(graph) if data else graph
+    shown = flattened(forward(graph) if data else graph, DEEPEST)
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(place(split(framed(build(shown, "", data=data), shown))))
