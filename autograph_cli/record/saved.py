@@ -12,7 +12,7 @@ from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
 from autograph_cli.torch._core import storages as memory
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node
-from autograph_cli.torch._core.operation import _saved_attribute
+from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._kernels.meta import Meta
@@ -99,7 +99,7 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(_saved_attribute, cls._item_names))
+    return tuple(map(attribute, cls._item_names))
 
 
 def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], start: int) -> None:

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
+
+
+class FromEnd(int):
+    """A dimension counted from the front that was given as a negative number: PyTorch's nodes show what was given."""
+
+    given: int
+
+
+@functools.cache
+def _from_end(dim: int, n: int) -> FromEnd:
+    found = FromEnd(dim + n)
+    found.given = dim
+    return found
 
 
 def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
@@ -11,7 +25,7 @@ def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     n = max(ndim, 1) if scalar_ok else ndim
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim + n if dim < 0 else dim
+    return _from_end(int(dim), n) if dim < 0 else dim
 
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:

@@ -73,13 +73,15 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
+    _keep: Callable[[Any], Any] | None = None
+    """What of `_saved` stays readable when the tensors are let go, for `_kept`; None: nothing."""
     _takes_none = False
     """Runs also when no gradient arrived."""
     _item_names: tuple[str, ...] = ()

@@ -1,0 +1,147 @@
+"""`node._saved_<name>` and `node._raw_saved_<name>`: what a node keeps, under PyTorch's names and in PyTorch's form.
+
+They are worked out when somebody asks: a node keeps what its formulas need, as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from .node import Node
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+_SHOWN = {"sizes": "sym_sizes", "strides": "sym_strides"}
+"""How PyTorch calls a property of a tensor that a formula names."""
+_HIDDEN = frozenset(("dtype",))
+"""Properties that PyTorch's nodes keep, and do not show."""
+_UNSIGNED = 1 << 64
+"""PyTorch hands the integers of a node over as unsigned numbers of 64 bits."""
+
+
+def attribute(name: str) -> str:
+    """The attribute that shows what formulas call `name`."""
+    head, _, tail = name.rpartition("_")
+    return f"_saved_{head}_{_SHOWN[tail]}" if head and tail in _SHOWN else f"_saved_{name}"
+
+
+def needs(show: Callable[..., Any] | None) -> tuple[str, ...]:
+    """What an entry of an operation's `saved` is made of."""
+    return () if show is None else show.__code__.co_varnames[: show.__code__.co_argcount]
+
+
+def members(op: Operation) -> dict[str, Any]:
+    """The attributes of an operation's node."""
+    formulas = dict.fromkeys(n for d in op.derivatives for n in d.needs)
+    found: dict[str, Any] = {"_keep": _keeper(op)}
+    for index, name in enumerate(op.saved_names):
+        tail = name.rpartition("_")[2]
+        if name in op.saved or name not in formulas or (tail in _HIDDEN and op.saving[index][3]):
+            continue
+        shown = attribute(name)
+        if op.is_tensor(name):
+            found[shown] = _tensor(index)
+            found[f"_raw{shown}"] = _raw_tensor(index)
+        else:
+            found[shown] = _plain(op, name)
+    for name, show in op.saved.items():
+        if show is None:
+            continue
+        shown, given = f"_saved_{name}", needs(show)
+        if len(given) == 1 and op.is_tensor(given[0]):
+            index = op.saved_names.index(given[0])
+            found[shown], found[f"_raw{shown}"] = _tensor(index), _raw_tensor(index)
+        else:
+            found[shown] = _made(op, show, given)
+    return found
+
+
+def _places(op: Operation) -> list[int]:
+    """Where what is no tensor stands among the things that are saved."""
+    return [i for i, name in enumerate(op.saved_names) if not op.is_tensor(name)]
+
+
+def _optional(op: Operation) -> list[int]:
+    given = {p.name for p in op.tensors if p.type == "Tensor?"}
+    return [i for i, name in enumerate(op.saved_names) if name in given]
+
+
+def _keeper(op: Operation) -> Any:
+    """What of the saved things outlives the tensors; None if there is nothing, or if there are no tensors to be freed."""
+    places, optional = _places(op), _optional(op)
+    if len(places) == len(op.saved_names) or not (places or optional):
+        return None
+    absent = [place for place in optional]
+    if not absent:
+        return itemgetter(*places, places[0])  # twice the first one: of a single place there is a tuple then, too
+    return staticmethod(
+        lambda saved: (*[saved[i] for i in places], frozenset(i for i in absent if saved[i] is None))
+    )
+
+
+def _item(node: Node, op: Operation, name: str) -> Any:
+    """Something that is no tensor, also after the graph was freed."""
+    index = op.saved_names.index(name)
+    if node._saved is not None:
+        return node._saved[index]
+    return node._kept[_places(op).index(index)]
+
+
+def _in_pytorchs_form(value: Any) -> Any:
+    if value.__class__ in (tuple, list):
+        return tuple(map(_in_pytorchs_form, value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return getattr(value, "given", value) % _UNSIGNED
+    return value
+
+
+def _plain(op: Operation, name: str) -> property:
+    kind = next((p.type for p in op.schema.parameters if p.name == name), "int[]")
+    if kind.startswith(("int", "SymInt")):
+        return property(lambda node: _in_pytorchs_form(_item(node, op, name)))
+    return property(lambda node: _item(node, op, name))
+
+
+def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> property:
+    return property(lambda node: _in_pytorchs_form(show(*[_item(node, op, name) for name in given])))
+
+
+def _tensor(index: int) -> property:
+    from .saved_tensors import SavedList, unpack
+
+    def get(node: Node) -> Any:
+        if node._saved is None:
+            return _freed(node, index)
+        item = node._saved[index]
+        return tuple(item.tensors()) if isinstance(item, SavedList) else unpack(node, index)
+
+    return property(get)
+
+
+def _freed(node: Node, index: int) -> None:
+    """None for what was None; PyTorch's error for what was freed."""
+    from .saved_tensors import freed
+
+    op = node._operation
+    guard = op.guards[op.saved_names[index]]
+    if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
+        return
+    if index in _optional(op) and index in node._kept[-1]:
+        return
+    raise freed()
+
+
+def _raw_tensor(index: int) -> property:
+    from .saved_tensors import SavedList, SavedTensor, freed
+
+    def get(node: Node) -> Any:
+        if node._saved is not None and isinstance(node._saved[index], SavedList):
+            return tuple(SavedTensor(node, index, place) for place in range(len(node._saved[index]._items)))
+        if node._saved is None and any(p.is_list and p.name == node._item_names[index] for p in node._operation.tensors):
+            raise freed()
+        return SavedTensor(node, index)
+
+    return property(get)
