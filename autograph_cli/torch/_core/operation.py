@@ -76,7 +76,7 @@ class Operation:
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
         self.list_result: bool = flags.get("list_result", False)
         self.inline: str = flags.get("inline", "")
-        self.saved: Mapping[str, Callable[..., Any] | None] = flags.get("saved", {})
+        self.saved: Mapping[str, Callable[..., Any] | str | None] = flags.get("saved", {})
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
@@ -190,8 +190,8 @@ def operation(
     `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
     in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
     others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
-    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: `output_size=lambda output_size: ...` is a
-    function of what the node keeps, None says that PyTorch's node has no such attribute.
+    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the node keeps
+    (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's node has no such attribute.
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """

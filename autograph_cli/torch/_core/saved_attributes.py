@@ -28,9 +28,11 @@ def attribute(name: str) -> str:
     return f"_saved_{head}_{_SHOWN[tail]}" if head and tail in _SHOWN else f"_saved_{name}"
 
 
-def needs(show: Callable[..., Any] | None) -> tuple[str, ...]:
+def needs(show: Callable[..., Any] | str | None) -> tuple[str, ...]:
     """What an entry of an operation's `saved` is made of."""
-    return () if show is None else show.__code__.co_varnames[: show.__code__.co_argcount]
+    if show is None or isinstance(show, str):
+        return (show,) if show else ()
+    return show.__code__.co_varnames[: show.__code__.co_argcount]
 
 
 def members(op: Operation) -> dict[str, Any]:
@@ -50,12 +52,14 @@ def members(op: Operation) -> dict[str, Any]:
     for name, show in op.saved.items():
         if show is None:
             continue
-        shown, given = f"_saved_{name}", needs(show)
-        if len(given) == 1 and op.is_tensor(given[0]):
-            index = op.saved_names.index(given[0])
+        shown = f"_saved_{name}"
+        if not isinstance(show, str):
+            found[shown] = _made(op, show, needs(show))
+        elif op.is_tensor(show):
+            index = op.saved_names.index(show)
             found[shown], found[f"_raw{shown}"] = _tensor(index), _raw_tensor(index)
         else:
-            found[shown] = _made(op, show, given)
+            found[shown] = _plain(op, show)
     return found
 
 

@@ -54,6 +54,7 @@ div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
     promotes=True,
     node="DivBackward2",
+    saved={"rounding_mode": "rounding_mode"},
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )

@@ -28,7 +28,7 @@ cholesky_op = operation(
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
     joint={
-        ("self", "input2"): lambda f, grad, input2, result, upper, mask: cholesky_solve_gradients(
+        ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
         )
     },
@@ -43,6 +43,7 @@ qr_op = operation(
 )
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
+    saved={"S_sym_argsize_minus_1": lambda S_sizes: S_sizes[-1]},
     node="LinalgSvdBackward0",
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )

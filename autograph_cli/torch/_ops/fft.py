@@ -24,8 +24,8 @@ c2c = operation(
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
-    self=lambda f, grad, dim, normalization, onesided, self_sizes: f.fft_r2c_backward(
-        grad, dim, normalization, onesided, self_sizes[dim[-1]]
+    self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
+        grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
 )
 c2r = operation(

@@ -13,12 +13,12 @@ from .decompositions import linalg_qr, linalg_svd
 
 householder_product_op = operation(
     "linalg_householder_product(Tensor input, Tensor tau)",
-    joint={("input", "tau"): lambda f, grad, input, tau: householder_gradients(f, grad, input, tau)},
+    joint={("input", "tau"): lambda f, grad, input, tau, result: householder_gradients(f, grad, input, tau)},
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
     joint={
-        ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose: ormqr_gradients(
+        ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose, result: ormqr_gradients(
             f, grad, self, input2, input3, left, transpose
         )
     },

@@ -115,6 +115,12 @@ _batch_norm_backward("batch_norm_backward", "BatchNormBackwardBackward0", "reser
 group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
+    saved={
+        "N": lambda input_sizes: input_sizes[0],
+        "C": lambda input_sizes: input_sizes[1],
+        "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
+        "eps": "eps",
+    },
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)

@@ -39,17 +39,19 @@ def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
 operations.contiguous_as = contiguous_as
 
 
-def _picking(name: str, node: str, arguments: str, dims: int) -> Any:
+def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = ()) -> Any:
     """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
     run = operation(
         f"{name}(Tensor self, {arguments}) {RESULTS}",
         node=f"{node}Backward0",
         nondifferentiable=("indices",),
+        saved={"indices": None, "result1": "indices", **{name: name for name in shown}},
         self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
         node=f"{node}BackwardBackward0",
+        saved={"self": None},
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -94,7 +96,8 @@ def _averaging(dims: int) -> Any:
 
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
-maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n) for n in (2, 3)}
+_SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n, _SHOWN) for n in (2, 3)}
 adaptive_maximal = {
     n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)
 }
@@ -104,6 +107,7 @@ fractional = {
         f"FractionalMaxPool{n}D",
         "int[] kernel_size, int[] output_size, Tensor random_samples",
         n,
+        ("kernel_size", "output_size"),
     )
     for n in (2, 3)
 }

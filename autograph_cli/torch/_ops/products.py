@@ -37,6 +37,13 @@ baddbmm_op = operation(
 )
 addbmm_op = operation(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    saved={
+        "batch1_sizes": None,
+        "batch2_sizes": None,
+        "batch1_sym_argsize_0": lambda batch1_sizes: batch1_sizes[0],
+        "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
+        "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
+    },
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha

@@ -27,12 +27,14 @@ sum_dim = operation(
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "mean",
     node="MeanBackward1",
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),

@@ -39,7 +39,7 @@ triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
     joint={
-        ("self", "A"): lambda f, grads, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
+        ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
             f, grads, A, solution, upper, transpose, unitriangular, mask
         )
     },

@@ -251,6 +251,7 @@ def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
 block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 

@@ -43,11 +43,11 @@ def _with_mean(f: Any, gspread: Any, gmean: Any, self_sizes: Any, dim: Any, keep
 var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
-    self=lambda f, grads, self, self_sizes, dim, correction, keepdim: _with_mean(
+    self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
         grads[1],
-        self_sizes,
+        self.shape,
         dim,
         keepdim,
     ),
@@ -55,11 +55,11 @@ var_mean_op = operation(
 std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
-    self=lambda f, grads, self, self_sizes, result0, dim, correction, keepdim: _with_mean(
+    self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
         grads[1],
-        self_sizes,
+        self.shape,
         dim,
         keepdim,
     ),
@@ -90,8 +90,8 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
-    self=lambda f, grad, self, self_sizes, dim, keepdim: (
-        spread(f, grad, self_sizes, dim, keepdim) * f.logical_not(f.isnan(self))
+    self=lambda f, grad, self, dim, keepdim: (
+        spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self))
     ),
 )
 trace_op = operation(

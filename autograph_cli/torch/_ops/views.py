@@ -98,6 +98,7 @@ slice_backward = operation(
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
+    saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
