@@ -5,15 +5,14 @@ from .sides import Array, Seq, compare, random_like
 PREFIXES = ("_saved_", "_raw_saved_")
 
 
-def saved_of(side, call, case, process):
+def saved_of(side, call, case):
     """[(node, {attribute: value})] of the graph behind one call, and the same after a pass that frees the graph.
 
     None where nothing requires grad; only the first where the pass fails.
     """
     side.reseed()
     args, kwargs, tensors = side.build_call(case)
-    out = call(*args, **kwargs)
-    outs = [t for t in side.tensors_in(process(out) if process else out) if t.requires_grad]
+    outs = [t for t in side.tensors_in(call(*args, **kwargs)) if t.requires_grad]
     if not outs:
         return None
     nodes = _nodes(outs)

@@ -111,6 +111,11 @@ class Node(metaclass=NodeType):
         return tuple((None, 0) if edge is None else edge for edge in self._edges)
 
     @property
+    def requires_grad(self) -> bool:
+        """Whether the node leads to something that a gradient is wanted of."""
+        return True
+
+    @property
     def metadata(self) -> dict[str, Any]:
         extra = extra_of(self)
         if extra.metadata is None:
@@ -154,8 +159,17 @@ class Node(metaclass=NodeType):
         results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __dir__(self) -> list[str]:
+        own = getattr(self, "__dict__", ())
+        names = (*super().__dir__(), *type(self).__dict__)
+        return sorted({n for n in names if not n.startswith("_") or n.startswith(_SHOWN) or n in own})
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_set_sequence_nr")
+"""How PyTorch's names of a node begin that begin with an underscore."""
 
 
 def _operations() -> Any:

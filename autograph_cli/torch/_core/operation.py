@@ -118,7 +118,9 @@ class Operation:
         if name in given:
             return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
-        return None, None, given.index(head) if head in given else None, tail
+        inputs = [p.name for p in self.inputs]
+        guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
+        return guard, None, given.index(head) if head in given else None, tail
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}

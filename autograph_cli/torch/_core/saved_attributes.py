@@ -9,6 +9,9 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .dims import Given, GivenSizes
 from .node import Node
 
 if TYPE_CHECKING:
@@ -54,7 +57,10 @@ def members(op: Operation) -> dict[str, Any]:
             continue
         shown = f"_saved_{name}"
         if not isinstance(show, str):
-            found[shown] = _made(op, show, needs(show))
+            sources = [n for n in needs(show) if op.is_tensor(n)]
+            found[shown] = _derived(op, show) if sources else _made(op, show, needs(show))
+            if sources:
+                found[f"_raw{shown}"] = _raw_tensor(op.saved_names.index(sources[0]), name)
         elif op.is_tensor(show):
             index = op.saved_names.index(show)
             found[shown], found[f"_raw{shown}"] = _tensor(index), _raw_tensor(index)
@@ -78,12 +84,9 @@ def _keeper(op: Operation) -> Any:
     places, optional = _places(op), _optional(op)
     if len(places) == len(op.saved_names) or not (places or optional):
         return None
-    absent = [place for place in optional]
-    if not absent:
+    if not optional:
         return itemgetter(*places, places[0])  # twice the first one: of a single place there is a tuple then, too
-    return staticmethod(
-        lambda saved: (*[saved[i] for i in places], frozenset(i for i in absent if saved[i] is None))
-    )
+    return staticmethod(lambda saved: (*[saved[i] for i in places], frozenset(i for i in optional if saved[i] is None)))
 
 
 def _item(node: Node, op: Operation, name: str) -> Any:
@@ -95,18 +98,18 @@ def _item(node: Node, op: Operation, name: str) -> Any:
 
 
 def _in_pytorchs_form(value: Any) -> Any:
+    if isinstance(value, (Given, GivenSizes)):
+        value = value.given
     if value.__class__ in (tuple, list):
         return tuple(map(_in_pytorchs_form, value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        return getattr(value, "given", value) % _UNSIGNED
-    return value
+    return value % _UNSIGNED if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _plain(op: Operation, name: str) -> property:
     kind = next((p.type for p in op.schema.parameters if p.name == name), "int[]")
     if kind.startswith(("int", "SymInt")):
         return property(lambda node: _in_pytorchs_form(_item(node, op, name)))
-    return property(lambda node: _item(node, op, name))
+    return property(lambda node: value.given if isinstance(value := _item(node, op, name), Given) else value)
 
 
 def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> property:
@@ -114,13 +117,18 @@ def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> pr
 
 
 def _tensor(index: int) -> property:
+    from .dispatch import number_of
     from .saved_tensors import SavedList, unpack
+    from .tensor import make
 
     def get(node: Node) -> Any:
         if node._saved is None:
             return _freed(node, index)
         item = node._saved[index]
-        return tuple(item.tensors()) if isinstance(item, SavedList) else unpack(node, index)
+        if isinstance(item, SavedList):
+            return tuple(item.tensors())
+        number = None if item is None else number_of(item)
+        return unpack(node, index) if number is None else make(np.asarray(number)[()])
 
     return property(get)
 
@@ -138,14 +146,33 @@ def _freed(node: Node, index: int) -> None:
     raise freed()
 
 
-def _raw_tensor(index: int) -> property:
+def _derived(op: Operation, show: Callable[..., Any]) -> property:
+    """A tensor that the formulas do not need, worked out from those that they do."""
+    from .saved_tensors import unpack
+    from .state import L
+
+    def get(node: Node) -> Any:
+        places = map(op.saved_names.index, needs(show))
+        found = [_freed(node, i) if node._saved is None else unpack(node, i).detach() for i in places]
+        before, L.grad = L.grad, False
+        try:
+            return show(*found)
+        finally:
+            L.grad = before
+
+    return property(get)
+
+
+def _raw_tensor(index: int, derived: str = "") -> property:
     from .saved_tensors import SavedList, SavedTensor, freed
 
     def get(node: Node) -> Any:
         if node._saved is not None and isinstance(node._saved[index], SavedList):
             return tuple(SavedTensor(node, index, place) for place in range(len(node._saved[index]._items)))
-        if node._saved is None and any(p.is_list and p.name == node._item_names[index] for p in node._operation.tensors):
+        if node._saved is None and any(
+            p.is_list and p.name == node._item_names[index] for p in node._operation.tensors
+        ):
             raise freed()
-        return SavedTensor(node, index)
+        return SavedTensor(node, index, derived=derived)
 
     return property(get)

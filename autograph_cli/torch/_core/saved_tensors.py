@@ -286,9 +286,10 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list."""
+    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out from it."""
 
-    def __init__(self, node: Node, index: int, place: int | None = None) -> None:
+    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+        self._derived = derived
         self._node = node
         self._index = index
         self._place = place
@@ -296,6 +297,11 @@ class SavedTensor:
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
         node, index, place = self._node, self._index, self._place
+        if self._derived:
+            raise NotImplementedError(
+                f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
+                f"_saved_{node._item_names[index]}; register them there"
+            )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
         item = node._saved[index] if place is None else node._saved[index]._items[place]

@@ -241,7 +241,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
         found: Tensor = operations.neg(reductions.sum(products, (d,)))
         return found
     total = operations.neg(reductions.sum(products))
-    return total if code == SUM else operations.div_Scalar(total, input._raw.size / classes if classes else math.nan)
+    return total if code == SUM else operations.div_Scalar(total, input._raw.size // classes if classes else math.nan)
 
 
 # ---------------------------------------------------------------- margins

@@ -19,7 +19,7 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups)",
-    saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes},
+    saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     joint={
         (
             "input",

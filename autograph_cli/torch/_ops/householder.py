@@ -166,10 +166,10 @@ def svd_lowrank(
     M = None if M is None else functions["broadcast_to"](M, A._raw.shape)
     turned = m < n
     if turned:
-        A, M = mH(f, A), None if M is None else mH(f, M)
+        A, M = A.mH, None if M is None else M.mH
     Q = get_approximate_basis(A, q, niter, M)
     U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(mH(f, Q), x)), False)
-    U, V = f.matmul(Q, U), mH(f, Vh)
+    U, V = f.matmul(Q, U), Vh.mH
     return (V, S, U) if turned else (U, S, V)
 
 

@@ -46,6 +46,7 @@ index_put_impl = operation(
 )
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
+    saved={"sparse_grad": lambda: False},
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(

@@ -388,7 +388,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     n = N if N is not None else shape[-1]
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    powers = cumprod_op(views.expand_op(views.unsqueeze_op(x, x.ndim), (*shape, n - 1)), x.ndim)
+    powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
     return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
 
 

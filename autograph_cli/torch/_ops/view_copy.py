@@ -66,6 +66,7 @@ def _copier(run: Any) -> Callable[..., Any]:
         copy,
         node=f"{view.node.__name__}_copy",
         list_result=view.list_result,
+        saved=view.saved,
         **{name: d.formula for d in view.derivatives for name in d.inputs},
     )
 
@@ -84,13 +85,12 @@ def _squeeze(x: Tensor, dim: Any = None) -> Chosen:
 
 def _slice(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    lo, hi, _ = slice(start, end, step).indices(x._raw.shape[d])
-    return views.slice_op, x, d, lo, max(lo, hi), step
+    return views.slice_op, x, d, *views.window(start, end, step, x._raw.shape[d])
 
 
 def _select(x: Tensor, dim: int, index: int) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    return views.select_op, x, d, index % x._raw.shape[d]
+    return views.select_op, x, d, dims.wrap(index, x._raw.shape[d])
 
 
 def _split_copies(x: Tensor, sizes: Any, dim: int = 0) -> Chosen:
