@@ -148,12 +148,14 @@ def _freed(node: Node, index: int) -> None:
 
 def _derived(op: Operation, show: Callable[..., Any]) -> property:
     """A tensor that the formulas do not need, worked out from those that they do."""
-    from .saved_tensors import unpack
+    from .saved_tensors import freed, unpack
     from .state import L
 
     def get(node: Node) -> Any:
         places = map(op.saved_names.index, needs(show))
-        found = [_freed(node, i) if node._saved is None else unpack(node, i).detach() for i in places]
+        if node._saved is None:
+            raise freed()
+        found = [unpack(node, i).detach() for i in places]
         before, L.grad = L.grad, False
         try:
             return show(*found)

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dtypes
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations

@@ -332,7 +332,7 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     else:
         shape.append(first._raw.shape[0])
     if last.ndim == 1:
-        tensors[-1] = views.unsqueeze_op(last, 1)
+        tensors[-1] = views.unsqueeze(last, -1)
     else:
         shape.append(last._raw.shape[1])
     for i, t in enumerate(tensors):
