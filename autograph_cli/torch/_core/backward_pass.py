@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
@@ -66,9 +67,9 @@ class Pass:
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.call.create_graph, self
         try:
-            self.given = [g._raw for g in grads]
-            for edge, given in zip(edges, grads, strict=True):
-                self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
+            self.given = [resolved(g._raw) for g in grads]
+            for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
+                self._deliver(edge[0], edge[1], given)
             self._walk(order)
         finally:
             L.current, L.grad, L.walk = outer, mode, walk
@@ -384,4 +385,4 @@ class Pass:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
-        return g if g is None or self.recorded else g._raw
+        return g if g is None or self.recorded else resolved(g._raw)

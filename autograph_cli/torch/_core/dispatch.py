@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
 from . import autocast, device_dispatch, dims, dtypes
@@ -62,7 +63,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
-            make_view(output, args[0], output._edge, multiple=op.multiple)
+            make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
     if node is not None and S.observer is not None:
         S.observer.created(node, args, tuple(outputs))
     if watcher is not None:
@@ -85,8 +86,10 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         raws = promoted(op, args, raws)
     if op.floating:
         raws[0] = as_floating(raws[0])
+    bits = PLAIN
     if op.view:
         raws[0] = materialize(args[0])
+        bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
         result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
     except ValueError:
@@ -95,6 +98,8 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
     except TypeError:
         check_dtypes(op, *raws)
         raise
+    if bits != PLAIN and raws[0].__class__ is not Meta:
+        return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
     if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
@@ -120,7 +125,7 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
 
 
 def _raw(x: Any) -> Any:
-    return None if x is None else x._raw
+    return None if x is None else resolved(x._raw)
 
 
 def as_floating(raw: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
 from .state import L, next_sequence_nr
 
@@ -238,7 +239,7 @@ class AccumulateGrad(Node):
         from .gradients import accumulate
 
         if grads and grads[0] is not None:
-            accumulate(self.variable, grads[0]._raw, held=True)
+            accumulate(self.variable, resolved(grads[0]._raw), held=True)
         return ()
 
 
@@ -257,10 +258,12 @@ LEAF = _Marker("leaf")
 class View:
     """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
 
-    __slots__ = ("base", "creation", "edge", "version")
+    __slots__ = ("base", "creation", "edge", "path", "version")
 
-    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
+    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str, path: Any = None) -> None:
         self.base = base
+        self.path: tuple[Any, ...] | None = path
+        """How to come from the base to the view, where one window onto its memory does not tell it (see views.py)."""
         self.edge: Any = edge
         """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version
