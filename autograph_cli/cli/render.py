@@ -49,7 +49,7 @@ class Drawing:
     step: Step
     format: str
     roots: tuple[str, ...]
-    order: int
+    order: int | None
     part: Slice
     max_nodes: int | None
     roll: bool | None
@@ -87,8 +87,8 @@ class Drawing:
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
-@click.option("--double-backward", is_flag=True, help="The orders 0, 1 and 2, each in a band of its own.")
-@click.option("--order", type=click.IntRange(1), help="Draw the orders up to this one: --double-backward that goes on.")
+@click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
+@click.option("--order", type=click.IntRange(1), help="--double-backward up to this order.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
@@ -164,7 +164,7 @@ def render(
         chosen,
         place.format,
         roots,
-        2 if order is None else order,
+        order,
         part,
         max_nodes or None,
         roll,
@@ -220,7 +220,7 @@ def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> No
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
         say_derived(drawing.step)
-        say_missing_order(drawing.step, drawing.order if drawing.order > 2 else None)
+        say_missing_order(drawing.step, drawing.order)
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
         if place.stdout:

@@ -27,6 +27,7 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.names import told_apart
 from autograph_cli.graph.opened import inside_words
 
 LARGEST = 200_000
@@ -114,7 +115,7 @@ class Format:
     make: Callable[[Job], bytes]
 
 
-View = Callable[[Graph, "tuple[str, ...] | None", int], Graph]
+View = Callable[[Graph, "tuple[str, ...] | None", "int | None"], Graph]
 VIEWS: dict[str, View] = {
     "forward": lambda graph, roots, order: forward(graph, roots),
     "backward": lambda graph, roots, order: backward(graph, roots),
@@ -165,7 +166,7 @@ def render(
     format: str = "svg",
     *,
     roots: Iterable[str] | None = None,
-    order: int = 2,
+    order: int | None = None,
     part: Slice | None = None,
     max_nodes: int | None = None,
     roll: bool | None = None,
@@ -198,7 +199,7 @@ def render(
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if engine is not None:
         find_engine(engine)
-    graph = _graph_of(source, view)
+    graph = told_apart(_graph_of(source, view))
     names = None if roots is None else tuple(roots)
     cut = VIEWS[view](graph, names, order)
     whole, numbers = None, None
