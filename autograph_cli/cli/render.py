@@ -59,6 +59,8 @@ class Drawing:
     title: str
     shown: tuple[str, ...]
     opened_node: str | None = None
+    parameters: str | None = None
+    columns: bool = True
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
@@ -79,6 +81,8 @@ class Drawing:
             title=self.title,
             shown=self.shown,
             inside=self.opened_node,
+            parameters=self.parameters,
+            columns=self.columns,
         )
 
 
@@ -113,6 +117,14 @@ class Drawing:
     show_default=True,
     help="Draw a leaf that is used far apart small at each use, or as one box with all its arrows.",
 )
+@click.option(
+    "--parameters",
+    type=click.Choice(["inline", "boxes"]),
+    help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
+)
+@click.option(
+    "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
+)
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
@@ -137,6 +149,8 @@ def render(
     part: Slice,
     shown: tuple[str, ...],
     opened_node: str | None,
+    parameters: str | None,
+    columns: bool,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -174,6 +188,8 @@ def render(
         opened.trace.script,
         shown,
         opened_node,
+        parameters,
+        columns,
     )
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
+from autograph_cli.export.columns import in_columns
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
@@ -16,6 +17,7 @@ from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
+from autograph_cli.export.parameters import inline, inline_if_many
 from autograph_cli.export.partition import cut_across
 from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
@@ -55,6 +57,9 @@ class Job:
     """The graph that this is a view of, unless it is itself."""
     numbers: Sequence[int] = ()
     """Of each node, its number there."""
+    inline: bool | None = None
+    """Whether leaves are written on the operations that use them; None: where there are many operations."""
+    columns: bool = True
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -69,6 +74,8 @@ class Job:
         elif self.roll is None and limit is not None:
             scene = rolled_if_smaller(scene, self.graph)
         scene = framed(scene, self.graph)
+        if self.inline is not False:
+            scene = inline(scene) if self.inline else inline_if_many(scene)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
             return bundled(opened)
@@ -89,6 +96,10 @@ class Job:
                 "choose the format dot, text or json, or a smaller part with --root."
             )
         return place(scene)
+
+    def paged(self) -> Placed:
+        """The same, broken into columns where it is tall."""
+        return in_columns(self.placed()) if self.columns else self.placed()
 
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
@@ -115,6 +126,8 @@ class Format:
     make: Callable[[Job], bytes]
 
 
+PARAMETERS = {None: None, "inline": True, "boxes": False}
+"""How the leaves of a picture are drawn, and the default."""
 View = Callable[[Graph, "tuple[str, ...] | None", "int | None"], Graph]
 VIEWS: dict[str, View] = {
     "forward": lambda graph, roots, order: forward(graph, roots),
@@ -125,12 +138,12 @@ VIEWS: dict[str, View] = {
 
 def _svg(job: Job) -> bytes:
     if job.engine in (None, BUILT_IN):
-        return to_svg(job.placed()).encode()
+        return to_svg(job.paged()).encode()
     return graphviz_svg(job.scene(job.max_nodes), job.engine).encode()
 
 
 def _png(job: Job) -> bytes:
-    placed = job.placed()
+    placed = job.paged()
     scene = placed.scene
     if job.engine != "dot":
         shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
@@ -149,7 +162,7 @@ def _html(job: Job) -> bytes:
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", _svg),
     "png": Format(".png", _png),
-    "pdf": Format(".pdf", lambda job: to_pdf(job.placed())),
+    "pdf": Format(".pdf", lambda job: to_pdf(job.paged())),
     "html": Format(".html", _html),
     "dot": Format(".dot", lambda job: to_dot(job.scene()).encode()),
     "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
@@ -176,6 +189,8 @@ def render(
     depth: int | None = None,
     tags: bool = True,
     inside: str | None = None,
+    parameters: str | None = None,
+    columns: bool = True,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
@@ -184,8 +199,10 @@ def render(
     None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
     equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
     `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
-    (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too. With `inside`, not the
-    view is drawn, but what the backward of this node of it ran.
+    (`graph.facts.WORDS`). `parameters` is `inline` to write leaves on the operations that use them, or `boxes` to draw
+    each; unless told, it depends on the number of operations. Without `tags`, leaves that are used far apart are one
+    box each, too; without `columns`, a tall picture is not broken. With `inside`, not the view is drawn, but what the
+    backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -216,7 +233,22 @@ def render(
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
     return FORMATS[format].make(
-        Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, whole, own)
+        Job(
+            cut,
+            view,
+            title,
+            engine,
+            max_nodes,
+            roll,
+            shown,
+            depth,
+            tags,
+            inside is not None,
+            whole,
+            own,
+            False if format == "html" else PARAMETERS[parameters],
+            columns,
+        )
     )
 
 
