@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
     Opened,
     StepType,
@@ -21,6 +21,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
@@ -193,13 +194,14 @@ class Place:
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
         """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
-        if output == "-":
-            if several:
-                raise UsageError(f"-o - takes one graph, not {len(views)}: {', '.join(views)}.")
-            return cls(here, None, format_ or "svg", stdout=True)
         if output is None:
             return cls(here, here, format_ or "svg")
         path = here / output
+        if output == "-" or is_stream(output):
+            if several:
+                raise UsageError(f"-o {output} takes one graph, not {len(views)}: {', '.join(views)}.")
+            stdout = output in ("-", "/dev/stdout")
+            return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
             return cls(here, path, format_ or "svg")
         known = FORMATS.get(path.suffix.lower())
@@ -224,9 +226,8 @@ def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> No
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
         if place.stdout:
-            sys.stdout.buffer.write(picture)
-            sys.stdout.buffer.flush()
+            put(picture)
             continue
         file = place.file(opened.stem, view)
         write(file, picture)
-        click.echo(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)
+        say(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)

@@ -18,6 +18,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import facts
 
@@ -79,14 +80,14 @@ def show(
     cut = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
     if opened_node is not None:
         cut, words = graph.open_node(cut, opened_node, opened.trace.script)
-        click.echo(words, err=True)
+        say(words, err=True)
         shown = (*shown, "formula")
     else:
         facts.check_recorded(chosen.graph, shown, opened.trace.script)
     if part:
         whole, cut = len(cut), part.of(cut)
-        click.echo(f"{part.words()}: {len(cut)} of {whole} nodes", err=True)
+        say(f"{part.words()}: {len(cut)} of {whole} nodes", err=True)
     if depth is not None:
         cut = graph.close_modules(cut, depth)
-    click.echo(graph.to_text(cut, details=details, shown=shown), nl=False)
+    say(graph.to_text(cut, details=details, shown=shown), end="")
     ctx.exit(opened.exit_code)

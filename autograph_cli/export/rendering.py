@@ -27,10 +27,14 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.names import visible, visible_lines
+from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_words
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+DEEPEST = 64
+"""Frames within one another, at most: what lies deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
 
@@ -50,6 +54,8 @@ class Job:
     tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
+    flattened: bool = False
+    """Whether modules lay deeper in one another than is drawn."""
     whole: Graph | None = None
     """The graph that this is a view of, unless it is itself."""
     numbers: Sequence[int] = ()
@@ -60,6 +66,8 @@ class Job:
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        if self.flattened:
+            scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
@@ -111,7 +119,12 @@ class Format:
     """One output format: the usual end of its files, and how it is made."""
 
     suffix: str
-    make: Callable[[Job], bytes]
+    make: Callable[[Job], str | bytes]
+
+    def of(self, job: Job) -> bytes:
+        """What the format makes; in a text nothing but the ends of lines cannot be printed."""
+        made = self.make(job)
+        return made if isinstance(made, bytes) else visible_lines(made).encode()
 
 
 View = Callable[[Graph, "tuple[str, ...] | None", int], Graph]
@@ -122,10 +135,10 @@ VIEWS: dict[str, View] = {
 }
 
 
-def _svg(job: Job) -> bytes:
+def _svg(job: Job) -> str:
     if job.engine in (None, BUILT_IN):
-        return to_svg(job.placed()).encode()
-    return graphviz_svg(job.scene(job.max_nodes), job.engine).encode()
+        return to_svg(job.placed())
+    return graphviz_svg(job.scene(job.max_nodes), job.engine)
 
 
 def _png(job: Job) -> bytes:
@@ -139,10 +152,10 @@ def _png(job: Job) -> bytes:
     return png(placed, job.engine)
 
 
-def _html(job: Job) -> bytes:
+def _html(job: Job) -> str:
     placed, closed = job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes))).encode()
+    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes)))
 
 
 FORMATS: dict[str, Format] = {
@@ -150,10 +163,10 @@ FORMATS: dict[str, Format] = {
     "png": Format(".png", _png),
     "pdf": Format(".pdf", lambda job: to_pdf(job.placed())),
     "html": Format(".html", _html),
-    "dot": Format(".dot", lambda job: to_dot(job.scene()).encode()),
-    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
-    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()),
-    "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown).encode(errors="backslashreplace")),
+    "dot": Format(".dot", lambda job: to_dot(job.scene())),
+    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
+    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward")),
+    "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
 }
 
@@ -199,7 +212,7 @@ def render(
     if engine is not None:
         find_engine(engine)
     graph = _graph_of(source, view)
-    names = None if roots is None else tuple(roots)
+    names, title = None if roots is None else tuple(roots), visible(title)
     cut = VIEWS[view](graph, names, order)
     whole, numbers = None, None
     if inside is not None:
@@ -214,8 +227,10 @@ def render(
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
-    return FORMATS[format].make(
-        Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, whole, own)
+    shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
+    flat = shallow is not cut
+    return FORMATS[format].of(
+        Job(shallow, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, flat, whole, own)
     )
 
 
@@ -233,7 +248,7 @@ def _graph_of(source: Graph | Step, view: str) -> Graph:
 def notebook_svg(graph: Graph) -> str | None:
     """The picture of a graph in a notebook: a view as it is, a whole graph as its forward view; None if it is empty."""
     data = any(node.args for node in graph)
-    shown = forward(graph) if data else graph
+    shown = flattened(forward(graph) if data else graph, DEEPEST)
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(place(split(framed(build(shown, "", data=data), shown))))

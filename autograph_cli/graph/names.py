@@ -21,6 +21,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
+def visible_lines(text: str) -> str:
+    """The text with its lines and tabs as they are, and everything else that cannot be printed as an escape."""
+    return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")])
+
+
 def quoted(name: str) -> str:
     """The name as it is if it reads as a variable, else in quotes."""
     return name if _PLAIN.fullmatch(name) else repr(name)

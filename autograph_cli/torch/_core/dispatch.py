@@ -296,18 +296,26 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
+def plain_number(x: Any) -> Any:
+    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real number."""
+    if not isinstance(x, np.generic):
+        return x
+    if isinstance(x, np.integer):
+        return int(x)
+    return complex(x) if isinstance(x, complex) else float(x.real)
+
+
 _numbers: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
 
 
 def wrap_number(number: Any, beside: Tensor) -> Tensor:
     """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor."""
+    number = plain_number(number)
     key = (number.__class__, number, beside._raw.dtype)
     found = _numbers.get(key)
     if found is not None and number:
         return found
-    if isinstance(number, np.generic):
-        number = number.item()
     wanted = dtypes.number_dtype(number, beside._raw.dtype)
     wrapped = make(cast_number(number, wanted))
     if len(_numbers) >= 512:

@@ -131,13 +131,13 @@ class Node(metaclass=NodeType):
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
         extra = extra_of(self)
         extra.hooks = {} if extra.hooks is None else extra.hooks
-        return Handle(extra.hooks, hook)
+        return add_hook(extra.hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
         extra = extra_of(self)
         extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
-        return Handle(extra.pre_hooks, hook)
+        return add_hook(extra.pre_hooks, hook)
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs, as raw arrays."""
@@ -195,26 +195,38 @@ def extra_of(node: Node) -> Extra:
 
 
 class Handle:
-    """Removes a hook: by `remove()`, or at the end of a `with` block."""
+    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with` block.
 
-    __slots__ = ("hooks", "id")
-    _next = 0
+    `extra_dict`: other dicts, one or several, that hold something under the same id.
+    """
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.id = Handle._next
-        Handle._next += 1
-        self.hooks = hooks
-        hooks[self.id] = hook
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = Handle.next_id
+        Handle.next_id += 1
+        self._dicts = (
+            hooks_dict,
+            *(extra_dict if isinstance(extra_dict, list) else () if extra_dict is None else (extra_dict,)),
+        )
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self.hooks.pop(self.id, None)
+        for held in self._dicts:
+            held.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self
 
     def __exit__(self, *_: Any) -> None:
         self.remove()
+
+
+def add_hook(hooks: dict[int, Any], hook: Any) -> Handle:
+    """Add a hook to those of a dict; its handle."""
+    handle = Handle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 Handle.__module__, Handle.__qualname__, Handle.__name__ = "torch.utils.hooks", "RemovableHandle", "RemovableHandle"

@@ -10,7 +10,19 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, has_no_history, marks_leaf, shown
+from .node import (
+    LEAF,
+    AccumulateGrad,
+    Handle,
+    Node,
+    View,
+    add_hook,
+    edge_of,
+    extra_of,
+    has_no_history,
+    marks_leaf,
+    shown,
+)
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_rows import Rows
@@ -275,14 +287,14 @@ class Tensor(metaclass=Named):
         if marks_leaf(self._edge):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
-            return Handle(meta.hooks, hook)
+            return add_hook(meta.hooks, hook)
         edge = edge_of(self)
         if edge is None:
-            return Handle({}, hook)
+            return add_hook({}, hook)
         node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
-        return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
+        return add_hook(extra.tensor_hooks.setdefault(number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
@@ -292,7 +304,7 @@ class Tensor(metaclass=Named):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
-        return Handle(meta.post_hooks, hook)
+        return add_hook(meta.post_hooks, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `.grad`."""

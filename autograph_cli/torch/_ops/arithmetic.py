@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.dispatch import check_bool, wrap_number
 from .._core.operation import Formula, operation
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
@@ -130,6 +131,13 @@ remainder = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
 )
+remainder_of_scalar = operation(
+    "remainder.Scalar_Tensor(Tensor self, Tensor other)",
+    "remainder",
+    promotes=True,
+    node="NotImplemented",
+    other=no_derivative("remainder"),
+)
 remainder_scalar = operation(
     "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
 )
@@ -207,7 +215,11 @@ publish(sub, inplace=True, aliases=("subtract",))
 
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-    return rsub_tensor(input, other, alpha=alpha) if isinstance(other, Tensor) else rsub_scalar(input, other, alpha)
+    if isinstance(other, Tensor):
+        return rsub_tensor(input, other, alpha=alpha)
+    if input._raw.dtype.kind == "b":
+        check_bool(True)
+    return rsub_scalar(input, other, alpha)
 
 
 @overloaded(aliases=("divide",))
@@ -248,9 +260,7 @@ def pow(input: Any, exponent: Any) -> Any:
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
     if not isinstance(input, Tensor):
-        from .creation import scalar_tensor
-
-        return remainder, scalar_tensor(input, dtype=other.dtype), other
+        return remainder_of_scalar, wrap_number(input, other), other
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
 
 
