@@ -80,6 +80,8 @@ class Node(metaclass=NodeType):
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
+    _unseen = False
+    """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
     """Runs also when no gradient arrived."""
     _item_names: tuple[str, ...] = ()
@@ -106,7 +108,7 @@ class Node(metaclass=NodeType):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
-        return tuple((None, 0) if edge is None else edge for edge in self._edges)
+        return tuple((None, 0) if edge is None else shown(edge) for edge in self._edges)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -176,6 +178,13 @@ class InputMetadata:
         self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
         self.device = META if like.__class__ is MetaLike else CPU
+
+
+def shown(edge: Edge) -> Edge:
+    """An edge as the graph shows it: past nodes that PyTorch does not have."""
+    while edge[0]._unseen:
+        edge = edge[0]._edges[0]  # type: ignore[assignment]
+    return edge
 
 
 def extra_of(node: Node) -> Extra:
@@ -285,6 +294,12 @@ def marks_leaf(edge: Any) -> bool:
     if edge.__class__ is not View:
         return edge is LEAF
     return edge.edge is LEAF and (edge.base._counter[0] == edge.version or not edge.base.requires_grad)
+
+
+def has_no_history(tensor: Tensor) -> bool:
+    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was changed."""
+    edge = tensor._edge
+    return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
 
 def edge_of(tensor: Tensor) -> Edge | None:

@@ -191,14 +191,19 @@ addcmul = operation(
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
 )
+
+
+def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    squared = f.mul(tensor2, tensor2)
+    return f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), squared))
+
+
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
-    tensor2=lambda f, grad, tensor1, tensor2, value: (
-        f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2)))
-    ),
+    tensor2=_divided_by,
 )
 
 publish(mul, inplace=True, aliases=("multiply",))
