@@ -89,8 +89,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
         "wrap_number": dispatch.wrap_number,
-        "check_broadcast": dispatch.check_broadcast,
-        "check_dtypes": dispatch.check_dtypes,
+        "explain": dispatch.explain,
     }
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -236,10 +235,13 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    lines = ["    try:", f"        {', '.join(raw for _, raw in _made(op))} = {call}"]
-    if len(raws) > 1:
-        lines += ["    except ValueError:", f"        check_broadcast({', '.join(raws)})", "        raise"]
-    return [*lines, "    except TypeError:", f"        check_dtypes(OP, {', '.join(raws)})", "        raise"]
+    return [
+        "    try:",
+        f"        {', '.join(raw for _, raw in _made(op))} = {call}",
+        "    except Exception:",
+        f"        explain(OP, ({_arguments(op)},), ({', '.join(raws)},))",
+        "        raise",
+    ]
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
@@ -300,7 +302,8 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
 
 def _record(op: Operation, every: list[str]) -> list[str]:
     edges = [f"edge{i}" for i in range(len(op.inputs))]
-    lines = []
+    # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
+    lines = ["    number = next_sequence_nr()"]
     for edge, parameter in zip(edges, op.inputs, strict=True):
         name = _argument(parameter)
         lines += (
@@ -336,7 +339,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
         f"    node._like = {_like(op)}",
-        "    node._seq = next_sequence_nr()",
+        "    node._seq = number",
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
         *_edges_of_results(op),

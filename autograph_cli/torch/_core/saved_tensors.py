@@ -220,7 +220,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     if L.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
-        return PackedItems(items)
+        return packed_items(node, items)
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -235,6 +235,12 @@ class PackedItems(tuple[Any, ...]):
     """What a node saved, of which some was taken over by hooks."""
 
     __slots__ = ()
+
+
+def packed_items(node: Node, items: list[Any]) -> PackedItems:
+    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain way."""
+    extra_of(node)
+    return PackedItems(items)
 
 
 @contextmanager
@@ -316,4 +322,4 @@ class SavedTensor:
         tensor = unpack(node, index)
         items = list(node._saved)
         items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        node._saved = PackedItems(items)
+        node._saved = packed_items(node, items)

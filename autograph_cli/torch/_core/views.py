@@ -281,6 +281,9 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
             _refuse(edge.edge, edge.creation, "is being")
         if asked and (edge.base.is_leaf or edge.edge is LEAF):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if asked and edge.edge is None:
+            # PyTorch does not ask for the view's new history here.
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def _check_mode(tensor: Tensor) -> None:
@@ -415,6 +418,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
     move_retained(view.base, before)
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
+    view.version = -1
     view_edge(tensor, copy.view)
 
 
@@ -442,6 +446,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         check_inplace(*args)
     else:
         _check_mode(target)
+    number = next_sequence_nr()
     edges = general.edges_of(op, args) if L.records else ()
     begun = 0 if S.witness is None else time.perf_counter_ns()
     wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
@@ -454,7 +459,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
-    node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
+    node = general.attach(op, args, [make(result)], edges, number) if wants and L.saved_hooks else None
     write(target, result, apart=op.name not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
@@ -462,7 +467,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if node is None:
             out = make(target._raw)
             out._counter = counter(target)
-            node = general.attach(op, args, [out], edges)
+            node = general.attach(op, args, [out], edges, number)
         _date_back(node, target, before)
         if S.observer is not None:
             S.observer.created(node, args, (target,))

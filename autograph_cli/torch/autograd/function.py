@@ -292,9 +292,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if L.levels and top_level(args) is not None:
             return cls._applied_above(args)
         node = cls._context(args)
-        number = next_sequence_nr()
         record = L.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
+        number = next_sequence_nr()
         mode, L.grad = L.grad, False
         try:
             if cls._is_apart():
