@@ -30,6 +30,7 @@ def _case(code):
     )
 
 
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
 @pytest.mark.parametrize("code", [_case(code) for code in RECORDED])
 def test_nodes_show_what_pytorchs_show(code):
     found = observe(torch, code)
