@@ -185,11 +185,18 @@ class Pointwise:
             return a * a * a
         if exponent == 0.5 and a.dtype.kind == "f":
             return self.xp.sqrt(a)
+        if exponent < 0 if a.dtype.kind in "iu" else False:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
         found = self.xp.power(a, self.number(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
-        return self.xp.power(a, b)
+        if b.dtype.kind != "i":
+            return self.xp.power(a, b)
+        # As in C: of the inverses of integers, only those of 1 and -1 are integers.
+        below = b < 0
+        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
+        return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
 
     def sigmoid(self, a: Any) -> Any:
         one = self.number(1, a)
@@ -302,7 +309,7 @@ class Pointwise:
 
     def pow_Scalar(self, number: Any, exponent: Any) -> Any:
         exponent, number = self.with_number(exponent, number)
-        return self.xp.power(number, exponent)
+        return self.pow(number, exponent)
 
     def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return self.sub(b, a, alpha)

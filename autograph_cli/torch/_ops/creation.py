@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from .._core.registry import composite, functions, methods
 from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
+from .._core.user_warnings import warn
 from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
@@ -161,11 +161,9 @@ def _copied(data: Any, dtype: Any) -> Any:
 
 
 def _warn_copy(what: str) -> None:
-    warnings.warn(
+    warn(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-        f"sourceTensor.detach().clone().requires_grad_(True), rather than {what}.",
-        UserWarning,
-        stacklevel=3,
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {what}."
     )
 
 
@@ -213,12 +211,10 @@ def from_numpy(ndarray: Any) -> Tensor:
             "array.copy().) "
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to "
             "the tensor that is made of it raises an error here. You may want to copy the array before converting "
-            "it to a tensor.",
-            UserWarning,
-            stacklevel=2,
+            "it to a tensor."
         )
     return inference_result(make(ndarray.view(np.ndarray) if ndarray.dtype is dtype else ndarray.view(dtype)))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from .._core.dtypes import result_dtype
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from .._core.vmap_fallback import by_samples
 from . import indexing, joining, rearrange, views
 
@@ -311,11 +311,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = list(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors)
     _check_grid(given, indexing)
     if indexing is None:
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
