@@ -45,8 +45,11 @@ def post_hooks(extra: Extra, inputs: Sequence[Any], outputs: Grads) -> Grads:
 def accumulated_hooks(hooks: Hooks, leaf: Tensor) -> None:
     """Tell the hooks of a leaf that its `.grad` is up to date."""
     for hook in list(hooks.values()):
-        if hook(leaf) is not None:
+        result = hook(leaf)
+        if isinstance(result, Tensor):
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if result is not None:
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
 def _all_checked(hook: Any, before: Grads, result: Any) -> Grads:

@@ -71,7 +71,8 @@ def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
 def _starred(run: Callable[..., Any]) -> str | None:
     """What the sizes of `view(2, 3)` are called when they come as one list."""
     code = inspect.unwrap(run).__code__
-    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else None
+    starred = code.co_flags & inspect.CO_VARARGS and code.co_argcount
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if starred else None
 
 
 def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | None = None) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
+from .._core.dtypes import FROM_NUMPY, check_held, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import S
 
@@ -152,6 +152,11 @@ class Pointwise:
             return like.dtype.type(x)
         except OverflowError:
             return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
+
+    def held(self, x: Any, like: Any) -> Any:
+        """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
+        check_held(x, like.dtype)
+        return self.number(x, like)
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -315,11 +320,11 @@ class Pointwise:
         return self.sub(b, a, alpha)
 
     def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
-        return a + (x * y if value == 1 else x * y * self.number(value, a))
+        return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
-        return a + (x / y if value == 1 else x / y * self.number(value, a))
+        return a + (x / y if value == 1 else x / y * self.held(value, a))
 
     def frac(self, a: Any) -> Any:
         return a - self.xp.trunc(a)
@@ -353,7 +358,7 @@ class Pointwise:
         return grad * self.conj((self.number(1, output) - output) * output)
 
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
-        w = self.number(weight, a)
+        w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Any) -> Any:

@@ -359,28 +359,13 @@ def _filled(raw: Any, value: Any) -> Any:
     return raw
 
 
-_C_NAMES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-    "float32": "float",
-    "float64": "double",
-    "float16": "at::Half",
-    "bfloat16": "at::BFloat16",
-}
-
-
 def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python number as a NumPy scalar; RuntimeError if the dtype cannot hold it."""
+    dtypes.check_held(value, dtype)
     try:
-        if isinstance(value, complex) and dtypes.CATEGORY[dtype] < dtypes.COMPLEX and value.imag:
-            raise RuntimeError
         return array_of(value.real if isinstance(value, complex) and dtype.kind != "c" else value, dtype)
     except (RuntimeError, ValueError):
-        name = dtypes.FROM_NUMPY[dtype].name
-        raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow") from None
+        raise dtypes.not_held(dtype) from None
 
 
 @composite(function=False)

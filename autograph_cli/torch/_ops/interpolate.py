@@ -115,7 +115,7 @@ def interpolate(
     if dims not in allowed:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported"
-            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
             f" (got {mode})"
         )
     if min(output) <= 0 or 0 in input._raw.shape[2:]:

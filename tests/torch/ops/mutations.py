@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import signal
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 VALID = Path(__file__).with_name("valid_calls.txt")
+EXPECTED = Path(__file__).with_name("mutations.json")
+ADDRESS = re.compile(r"at 0x[0-9a-f]+")
 DTYPES = ("int64", "bool", "complex64", "float16", "float64", "uint8")
 OTHERS = {
     bool: ("None", "1", "'a'", "[True]", "1.5"),
@@ -21,7 +24,21 @@ OTHERS = {
 }
 """What stands in the place of an argument, by its type."""
 DTYPE = ("torch.int64", "torch.complex64", "torch.float16", "torch.bool", "None", "'float32'", "float", "3")
-LIST = ("None", "'a'", "3", "-1", "[]", "['a']", "[1.5]", "[None]", "T(2)", "(0, 0)", "(-1, -1)", "(7,)", "(1, 2, 3, 4, 5, 6)")
+LIST = (
+    "None",
+    "'a'",
+    "3",
+    "-1",
+    "[]",
+    "['a']",
+    "[1.5]",
+    "[None]",
+    "T(2)",
+    "(0, 0)",
+    "(-1, -1)",
+    "(7,)",
+    "(1, 2, 3, 4, 5, 6)",
+)
 
 
 def valid_calls() -> list[str]:
@@ -59,7 +76,20 @@ def _others(given: ast.expr) -> Iterator[str]:
     """What is tried in the place of an argument."""
     text = ast.unparse(given)
     if isinstance(given, ast.Call) and ast.unparse(given.func) in ("T", "torch.tensor"):
-        yield from ("None", "'a'", "1", "2.5", "True", "[1.0]", "T()", "T(0)", "T(5)", "T(5, 7)", "T(1, 2, 3, 2)", f"[{text}]")
+        yield from (
+            "None",
+            "'a'",
+            "1",
+            "2.5",
+            "True",
+            "[1.0]",
+            "T()",
+            "T(0)",
+            "T(5)",
+            "T(5, 7)",
+            "T(1, 2, 3, 2)",
+            f"[{text}]",
+        )
         yield from (f"{text}.to(torch.{dtype})" for dtype in DTYPES)
         yield from (f"{text}.unsqueeze(0)", f"{text}.numpy()")
         return
@@ -116,7 +146,11 @@ def observe(torch: Any, call: str, names: dict[str, Any]) -> str:
     except MemoryError as error:
         return f"MemoryError: {error}"
     except Exception as error:
-        return f"{type(error).__name__.removeprefix('_')}: {str(error).partition(chr(10))[0].strip()}"
+        text = str(error).partition("\n")[0].strip().replace("autograph_cli.torch", "torch")
+        return f"{type(error).__name__.removeprefix('_')}: {ADDRESS.sub('at 0x', text)}"
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
 
 
 def _shown(torch: Any, found: Any) -> str:
