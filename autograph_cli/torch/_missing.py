@@ -40,7 +40,6 @@ INSTEAD = {
     "torch.Tensor.solve": "torch.linalg.solve",
     "torch.Tensor.symeig": "torch.linalg.eigh",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
-    "torch.utils.benchmark": "timeit",
 }
 """What does the same, for names that PyTorch removed itself and for some that the engine has under another name."""
 

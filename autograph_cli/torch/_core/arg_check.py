@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from .class_names import type_name
 from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
@@ -141,8 +143,10 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
                     return run(*args, **kwargs)
                 return plain(*args)
             except Exception as error:
-                check.explain(args, kwargs, error)
-                raise
+                again = check.with_plain_integers(args, kwargs, error)
+                if again is None:
+                    raise
+            return run(*again[0], **again[1])
 
         named = check.known
         return _named_as(check, explained, home)
@@ -155,8 +159,10 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
         try:
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
-            check.explain(args, kwargs, error)
-            raise
+            again = check.with_plain_integers(args, kwargs, error)
+            if again is None:
+                raise
+        return run(*again[0], **again[1])
 
     return _named_as(check, checked, home)
 
@@ -240,6 +246,15 @@ class Check:
                 f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
 
+    def with_plain_integers(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+    ) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments of a failed call with Python's integers in the place of NumPy's; where there are none, `explain`."""
+        if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
+            return [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
+        self.explain(args, kwargs, error)
+        return None
+
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
         try:
@@ -274,6 +289,10 @@ class Check:
         given = ", ".join(f"Tensor{list(x.shape)}" if isinstance(x, Tensor) else type_name(x) for x in args)
         kind = TypeError if _WRONG_KIND.search(str(error)) else RuntimeError
         return kind(f"{self.name}(): cannot be computed for ({given}): {error}")
+
+
+def _plain(x: Any) -> Any:
+    return int(x) if isinstance(x, np.integer) else x
 
 
 def _innermost(run: Any) -> Any:

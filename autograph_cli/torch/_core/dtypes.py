@@ -200,13 +200,17 @@ def cpp_name(t: Any) -> str:
     return _CPP[FROM_NUMPY[np.dtype(t)].name]
 
 
+class NoPlainNumber(TypeError):
+    """An argument that is no number of Python; NumPy's may become one."""
+
+
 def number_dtype(number: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that a Python number takes beside a tensor of dtype `beside` (a number is weak)."""
     category = PYTHON_CATEGORY.get(type(number))
     if category is None:
         category = next((c for t, c in PYTHON_CATEGORY.items() if isinstance(number, t)), None)
         if category is None:
-            raise TypeError(f"not a number: {type(number).__name__}")
+            raise NoPlainNumber(f"not a number: {type(number).__name__}")
     return category_dtype(category, beside)
 
 

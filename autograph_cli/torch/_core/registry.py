@@ -101,6 +101,18 @@ def twin(op: Operation) -> Callable[..., Any]:
     return run
 
 
+def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
+    """`x += y` and its like: leaves operands that it does not know to the other side."""
+    bind = op.bind
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not dispatch.is_operand(other):
+            return NotImplemented
+        return run_inplace(op, bind(self, other))
+
+    return operator
+
+
 def composite(
     function: bool = True,
     method: bool = True,
@@ -233,7 +245,10 @@ def overloaded(
         @functools.wraps(choose)
         def run(*args: Any, **kwargs: Any) -> Any:
             chosen, *given = choose(*args, **kwargs)
-            return chosen(*given)
+            try:
+                return chosen(*given)
+            except dtypes.NoPlainNumber:
+                return chosen(*map(dispatch.plain_number, given))
 
         run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
 

@@ -10,7 +10,19 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
+from .node import (
+    LEAF,
+    AccumulateGrad,
+    Handle,
+    Node,
+    View,
+    add_hook,
+    edge_of,
+    extra_of,
+    has_no_history,
+    marks_leaf,
+    shown,
+)
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_rows import Rows
@@ -128,7 +140,7 @@ class Tensor(metaclass=Named):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
         view = self._edge if self._edge.__class__ is View else None
         if not wanted:
@@ -154,14 +166,13 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("requires_grad_")
-        if not requires_grad or self.is_leaf:
+        if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
-        edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
+        return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
@@ -169,18 +180,18 @@ class Tensor(metaclass=Named):
         if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
-        return None if edge is None else edge[0]
+        return None if edge is None else shown(edge)[0]
 
     @property
     def output_nr(self) -> int:
         edge = None if marks_leaf(self._edge) else edge_of(self)
-        return 0 if edge is None else edge[1]
+        return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
         meta = self._meta
         found = None if meta is None else meta.grad
-        if found is None and not self.is_leaf and not (meta is not None and meta.retains):
+        if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
             _warn_non_leaf_grad()
         return found
 
@@ -287,24 +298,24 @@ class Tensor(metaclass=Named):
         if marks_leaf(self._edge):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
-            return Handle(meta.hooks, hook)
+            return add_hook(meta.hooks, hook)
         edge = edge_of(self)
         if edge is None:
-            return Handle({}, hook)
+            return add_hook({}, hook)
         node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
-        return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
+        return add_hook(extra.tensor_hooks.setdefault(number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
-        return Handle(meta.post_hooks, hook)
+        return add_hook(meta.post_hooks, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `.grad`."""
@@ -314,7 +325,7 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("retain_grad")
-        if self.is_leaf or self.retains_grad:
+        if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
         node, number = edge_of(self)

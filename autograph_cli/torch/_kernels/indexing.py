@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,13 @@ class Indexing:
 
     def index(self, a: Any, indices: Any) -> Any:
         try:
-            return a[self._whole(indices)]
+            found = a[self._whole(indices)]
         except IndexError:
             raise self._index_error(a, indices) from None
+        strides = [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+        if found.ndim < 2 or any(map(operator.lt, strides, strides[1:])):
+            return found
+        return found.ravel().reshape(found.shape)
 
     def _whole(self, indices: Any) -> Any:
         return tuple(slice(None) if i is None else i for i in indices)

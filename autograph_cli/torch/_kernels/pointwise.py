@@ -217,6 +217,11 @@ class Pointwise:
 
     conj_physical = conj
 
+    def resolve_conj(self, a: Any) -> Any:
+        return a
+
+    resolve_neg = resolve_conj
+
     def is_complex(self, a: Any) -> bool:
         return bool(a.dtype.kind == "c")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import wrap_number
+from .._core.dispatch import check_bool, wrap_number
 from .._core.operation import Formula, operation
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
@@ -136,6 +136,13 @@ remainder = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
 )
+remainder_of_scalar = operation(
+    "remainder.Scalar_Tensor(Tensor self, Tensor other)",
+    "remainder",
+    promotes=True,
+    node="NotImplemented",
+    other=no_derivative("remainder"),
+)
 remainder_scalar = operation(
     "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
 )
@@ -189,14 +196,19 @@ addcmul = operation(
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
 )
+
+
+def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    squared = f.mul(tensor2, tensor2)
+    return f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), squared))
+
+
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
-    tensor2=lambda f, grad, tensor1, tensor2, value: (
-        f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2)))
-    ),
+    tensor2=_divided_by,
 )
 
 publish(mul, inplace=True, aliases=("multiply",))
@@ -208,7 +220,11 @@ publish(sub, inplace=True, aliases=("subtract",))
 
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-    return rsub_tensor(input, other, alpha=alpha) if isinstance(other, Tensor) else rsub_scalar(input, other, alpha)
+    if isinstance(other, Tensor):
+        return rsub_tensor(input, other, alpha=alpha)
+    if input._raw.dtype.kind == "b":
+        check_bool(True)
+    return rsub_scalar(input, other, alpha)
 
 
 @overloaded(aliases=("divide",))
@@ -251,9 +267,7 @@ def pow(input: Any, exponent: Any) -> Any:
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
     if not isinstance(input, Tensor):
-        from .creation import scalar_tensor
-
-        return remainder, scalar_tensor(input, dtype=other.dtype), other
+        return remainder_of_scalar, wrap_number(input, other), other
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
 
 

@@ -18,6 +18,7 @@ from .._core.size import of_shape
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
 from .._core.views import strides_of
+from . import unary as unary
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
@@ -213,8 +214,8 @@ def _fact(name: str, ask: Callable[[Tensor], Any], function: bool = False) -> No
 _fact("is_floating_point", lambda t: t.dtype.is_floating_point, function=True)
 _fact("is_complex", lambda t: t.dtype.is_complex, function=True)
 _fact("is_signed", lambda t: t.dtype.is_signed, function=True)
-_fact("is_conj", lambda t: False, function=True)
-_fact("is_neg", lambda t: False, function=True)
+_fact("is_conj", unary.is_conj, function=True)
+_fact("is_neg", unary.is_neg, function=True)
 _fact("is_pinned", lambda t: False)
 _fact("numel", lambda t: int(t._raw.size), function=True)
 _fact("nelement", lambda t: int(t._raw.size))

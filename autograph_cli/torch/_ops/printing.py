@@ -17,6 +17,16 @@ from .sparse import sparse_text
 _printing = {"options": formatting.PROFILES["default"]}
 
 
+def options() -> formatting.PrintOptions:
+    """The options that hold now."""
+    return _printing["options"]
+
+
+def use_options(options: formatting.PrintOptions) -> None:
+    """Let these options hold from now on."""
+    _printing["options"] = options
+
+
 @composite(method=False)
 def set_printoptions(
     precision: int | None = None,

@@ -195,7 +195,7 @@ def istft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     weights = _padded_window(window, n_fft, size, input)
     alone = input.ndim == 2
-    pairs = operations.view_as_real(input)
+    pairs = operations.view_as_real(operations.resolve_conj(input))
     pairs = views.unsqueeze_op(pairs, 0) if alone else pairs
     spectrum = operations.view_as_complex(views.transpose_op(pairs, 1, 2))
     count = spectrum._raw.shape[1]

@@ -18,6 +18,7 @@ from .._core.storages import address, dense_strides, offset_in, owner, resized, 
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_
 from .views import as_strided, expand
@@ -155,7 +156,11 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
     a, b = materialize(self), materialize(tensor)
     return bool(
-        owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b)
+        bits_of(a) == bits_of(b) == PLAIN
+        and owner(a) is owner(b)
+        and address(a) == address(b)
+        and a.shape == b.shape
+        and strides_of(a) == strides_of(b)
     )
 
 
@@ -201,7 +206,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
-    self._raw = raw
+    self._raw = flip(memory_of(raw), *bits_of(self._raw))
     bump(self)
     if made._edge is not None:
         node = made._edge[0]

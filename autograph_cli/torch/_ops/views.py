@@ -157,6 +157,12 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     from .._core.tensor import make
     from .._core.views import make_view, materialize
 
+    for bit, what in (
+        (unary.is_conj, "conjugate view tensors"),
+        (unary.is_neg, "tensors with negative bit set"),
+    ):
+        if dtype is not input.dtype and bit(input):
+            raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     return make_view(make(materialize(input).view(dtype.numpy)), input, None)
 
 

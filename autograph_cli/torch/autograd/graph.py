@@ -72,11 +72,9 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        if pin_memory:
-            raise NotImplementedError("save_on_cpu: pin_memory=True is not available in autograph's engine")
-
         def pack(tensor: Any) -> tuple[Any, Tensor]:
-            return tensor.device, tensor.cpu()
+            # Memory for a GPU is a copy; without a GPU it is memory like any other.
+            return tensor.device, tensor.detach().cpu().clone() if pin_memory else tensor.cpu()
 
         def unpack(packed: tuple[Any, Any]) -> Tensor:
             device, tensor = packed

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core.node import Handle
+from ..._core.node import Handle, add_hook
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 from ...autograd.function import Function
@@ -37,7 +37,7 @@ def register(
     hooks: Hooks, hook: Callable[..., Any], prepend: bool = False, flags: Iterable[tuple[set[int], bool]] = ()
 ) -> Handle:
     """Add a hook, last or first, and note its id in each of the flag sets that hold for it."""
-    handle = Handle(hooks, hook)
+    handle = add_hook(hooks, hook)
     for ids, holds in flags:
         if holds:
             ids.add(handle.id)

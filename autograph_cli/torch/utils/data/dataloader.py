@@ -12,7 +12,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ..._core.user_warnings import warn
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetching import FETCHERS, Failure
 from .sampler import BatchSampler, Endless, RandomSampler, SequentialSampler, draw_seed
