@@ -258,11 +258,11 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             fixed.append(x)
         elif (
             numbers
-            and tensors
+            and (tensors or op.number_first)
             and (position or op.number_first)
             and isinstance(x, (bool, int, float, complex, np.generic))
         ):
-            fixed.append(wrap_number(x, tensors[0]))
+            fixed.append(wrap_number(x, tensors[0] if tensors else _OF_BOOLS))
         else:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
@@ -312,6 +312,10 @@ def plain_number(x: Any) -> Any:
 
 _numbers: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
+
+
+_OF_BOOLS = make(np.False_)
+"""What numbers stand beside that come without a tensor: any number has its own dtype there."""
 
 
 def wrap_number(number: Any, beside: Tensor) -> Tensor:

@@ -65,7 +65,10 @@ class Extra:
 
 
 class NodeType(type):
-    """`isinstance(fn, torch.autograd.graph.Node)` asks this class."""
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in PyTorch."""
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>" if "._core." in cls.__module__ and cls is not Node else super().__repr__()
 
 
 class Node(metaclass=NodeType):

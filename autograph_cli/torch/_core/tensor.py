@@ -27,6 +27,7 @@ from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_rows import Rows
 from .state import L
+from .user_warnings import warn
 
 
 class TensorMeta:
@@ -252,6 +253,16 @@ class Tensor(metaclass=Named):
         self._edge = None
         return self
 
+    @property
+    def volatile(self) -> bool:
+        """What switched gradients off before `torch.no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+
     def is_inference(self) -> bool:
         return self._counter is INFERENCE
 
@@ -413,13 +424,10 @@ _C_TYPES = {
 
 
 def _warn_non_leaf_grad() -> None:
-    import warnings
 
-    warnings.warn(
+    warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
-        UserWarning,
-        stacklevel=3,
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
     )

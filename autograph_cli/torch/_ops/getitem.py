@@ -13,8 +13,8 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
 from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.user_warnings import warn
 from .._core.views import check_inplace, run_inplace
-from .._core.warn import warn
 from . import indexing, views
 from ._data import array_of
 from .indexing import cast_to, mask_places, rows

@@ -413,6 +413,7 @@ def normalized_batch(
     eps: float,
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
+    parameters_fit(input, weight, bias, running_mean, running_var)
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     counted = run is not batch_norm_op
     read = (None, None) if training and (counted or in_samples) else (running_mean, running_var)

@@ -16,6 +16,7 @@ from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import in_shape, materialize, spanned
 from . import unary as unary
+from ._errors import all_tensors
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -425,7 +426,7 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
     shape = dims.broadcast(*(x._raw.shape for x in given))
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
 
