@@ -12,12 +12,12 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..atomic_files import atomic_write
 from ._core.device import device
 from ._core.device_dispatch import without_memory
 from ._core.dtypes import dtype
 from ._ops.storage import UntypedStorage
 from ._saving.archive import Reader, Writer
-from ._saving.files import whole_or_nothing
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
@@ -69,7 +69,7 @@ def save(
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with whole_or_nothing(path) as file:
+        with atomic_write(path) as file:
             _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()

@@ -69,6 +69,7 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
+        self.rereads: bool = flags.get("rereads", False)
         self.pointwise: bool = flags.get("pointwise", op_traits.pointwise(self.identifier, flags))
         self.tangent: Formula | None = flags.get("tangent")
         self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
@@ -220,6 +221,7 @@ def operation(
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
+    `rereads` (a view that reads the memory in another way: as another dtype, conjugated, negated),
     `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
     in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
     others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
@@ -255,6 +257,7 @@ _FLAGS = (
     "number_first",
     "floating",
     "view",
+    "rereads",
     "pointwise",
     "linear",
     "tangent",

@@ -164,7 +164,7 @@ def _check(
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
         raise RuntimeError(
-            f"Given transposed={int(transposed)}, weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
+            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
             f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
         )
 

@@ -168,8 +168,8 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights._raw.shape)}) is not None, then it must have the "
-            f"same shape as the input ({tuple(input._raw.shape)})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
         )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(

@@ -15,7 +15,7 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from .._kernels.meta import Meta, readable
-from . import indexing, views
+from . import indexing, unary, views
 from ._index_checks import along, check_index
 
 # ---------------------------------------------------------------- index_fill, index_copy
@@ -399,8 +399,12 @@ def repeat_interleave(
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}"
         )
+    conjugated, negated = unary.is_conj(x), unary.is_neg(x)
+    x = unary.conj(x) if conjugated else x
+    x = unary._neg_view(x) if negated else x
     made: Tensor = indexing.index_select_op(x, d, _numbers(repeats, output_size))
-    return made
+    made = unary.conj(made) if conjugated else made
+    return unary._neg_view(made) if negated else made
 
 
 def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:

@@ -348,7 +348,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.cpp_name(input._raw.dtype)} and "
+            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} and "
             f"{dtypes.cpp_name(source._raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .._core.autocast import autocasts
@@ -11,6 +10,7 @@ from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
 from .arithmetic import no_derivative
 from .convolution import wanted
@@ -115,7 +115,7 @@ def interpolate(
     if dims not in allowed:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported"
-            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
             f" (got {mode})"
         )
     if min(output) <= 0 or 0 in input._raw.shape[2:]:
@@ -142,21 +142,17 @@ def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Tensor:
     """The former name of `interpolate`."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -275,10 +271,9 @@ def _check_grid(input: Tensor, grid: Tensor) -> None:
 
 def _corners(align_corners: Any) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-            stacklevel=3,
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
         )
     return bool(align_corners)
 

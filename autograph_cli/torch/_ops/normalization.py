@@ -397,6 +397,7 @@ def normalized_batch(
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     # While training the statistics are written, not read: what backward keeps does not depend on them.
+    parameters_fit(input, weight, bias, running_mean, running_var)
     read = (None, None) if training else (running_mean, running_var)
     results = run(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):

@@ -419,7 +419,7 @@ def _unpool(
         given = tuple(output_size)[-dims:]
         for d, (n, m, s) in enumerate(zip(given, size, stride, strict=True)):
             if not m - s < n < m + s:
-                raise ValueError(f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})')
+                raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {m - s} and {m + s})')
         size = given
     if indices._raw.shape != input._raw.shape:
         raise RuntimeError(

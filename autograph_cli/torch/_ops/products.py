@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .._core import dims
@@ -13,6 +12,7 @@ from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import sum_all, sum_dim
@@ -299,11 +299,9 @@ def _put(result: Tensor, out: Any) -> Tensor:
 @composite(method=False)
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` is its successor."""
-    warnings.warn(
+    warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=3,
+        "which accepts a list of two or more tensors rather than multiple parameters."
     )
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     for m in given:

@@ -288,6 +288,9 @@ def cov(
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
     product = rows.mm((rows if w is None else rows * w).t().conj())
+    if product.is_complex() and rows.shape[0] == 1:
+        real = operations.real(product)
+        product = operations.complex(real, operations.zeros_like(real.detach()))
     made: Tensor = (product / freedom).squeeze()
     return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +17,9 @@ from .._core.shared_memory import memory_of, share
 from .._core.state import L
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_
 from .views import as_strided, expand
@@ -120,12 +121,10 @@ def storage(self: Tensor) -> TypedStorage:
         raise NotImplementedError(
             "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
         )
-    warnings.warn(
+    warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
         "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()",
-        UserWarning,
-        stacklevel=2,
+        "tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
@@ -171,7 +170,11 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
     a, b = materialize(self), materialize(tensor)
     return bool(
-        owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b)
+        bits_of(a) == bits_of(b) == PLAIN
+        and owner(a) is owner(b)
+        and address(a) == address(b)
+        and a.shape == b.shape
+        and strides_of(a) == strides_of(b)
     )
 
 
@@ -217,7 +220,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
-    self._raw = raw
+    self._raw = flip(memory_of(raw), *bits_of(self._raw))
     bump(self)
     if made._edge is not None:
         node = made._edge[0]

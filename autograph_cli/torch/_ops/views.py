@@ -16,6 +16,7 @@ from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import in_shape, materialize, spanned
 from . import unary as unary
+from ._errors import all_tensors
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -156,6 +157,12 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     from .._core.tensor import make
     from .._core.views import make_view, materialize
 
+    for bit, what in (
+        (unary.is_conj, "conjugate view tensors"),
+        (unary.is_neg, "tensors with negative bit set"),
+    ):
+        if dtype is not input.dtype and bit(input):
+            raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     return make_view(make(materialize(input).view(dtype.numpy)), input, None)
 
 
@@ -410,7 +417,7 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
     shape = dims.broadcast(*(x._raw.shape for x in given))
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
 
