@@ -128,3 +128,11 @@ def test_a_tensor_inside_a_graph_is_not_sent_and_an_empty_one_is():
 def test_a_strategy_can_be_named():
     assert mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     mp.set_sharing_strategy(mp.get_sharing_strategy())
+
+
+def test_a_conjugate_moves_with_what_it_is_the_conjugate_of():
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    other = z.conj()
+    z.share_memory_()
+    z.mul_(2)
+    assert other.is_shared() and other.tolist() == [2 - 4j, 6 + 2j]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import bits_of, flip, memory_of
 from .node import LEAF
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor
@@ -48,9 +49,9 @@ def _new(size: int) -> SharedMemory:
     return SharedMemory.of(descriptor, size)
 
 
-def memory_of(raw: Any) -> SharedMemory | None:
+def shared_memory_of(raw: Any) -> SharedMemory | None:
     """The shared memory that an array lies in, if it does."""
-    if not isinstance(raw, np.ndarray):
+    if not isinstance(memory_of(raw), np.ndarray):
         return None
     base = owner(raw).base
     base = base.obj if isinstance(base, memoryview) else base
@@ -62,7 +63,7 @@ def share(tensor: Tensor) -> None:
     if tensor.is_meta or tensor.is_sparse:
         raise RuntimeError("share_memory_: only a dense tensor that has memory can be moved to shared memory")
     register()
-    if not materialize(tensor).size or memory_of(tensor._raw) is not None:
+    if not materialize(tensor).size or shared_memory_of(tensor._raw) is not None:
         return
     root = owner(tensor._raw)
     moved = np.frombuffer(_new(root.nbytes), np.uint8)
@@ -71,7 +72,7 @@ def share(tensor: Tensor) -> None:
     for other in _looking_at(tensor, root):
         raw = other._raw
         start = (address(raw) - address(root)) // raw.itemsize
-        other._raw = window(moved, raw.shape, strides_of(raw), start, raw.dtype)
+        other._raw = flip(window(moved, raw.shape, strides_of(raw), start, raw.dtype), *bits_of(raw))
 
 
 def _looking_at(tensor: Tensor, root: Any) -> list[Tensor]:
@@ -83,7 +84,7 @@ def _looking_at(tensor: Tensor, root: Any) -> list[Tensor]:
 
 
 def _owns(root: Any, raw: Any) -> bool:
-    return isinstance(raw, np.ndarray) and raw.size > 0 and owner(raw) is root
+    return isinstance(memory_of(raw), np.ndarray) and raw.size > 0 and owner(raw) is root
 
 
 # ---------------------------------------------------------------- to another process
@@ -114,19 +115,21 @@ def reduced(tensor: Tensor) -> Any:
         return tensor.__reduce_ex__(2)
     share(tensor)
     raw = tensor._raw
-    memory = memory_of(raw)
+    memory = shared_memory_of(raw)
     assert memory is not None
     place = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
     cls = None if type(tensor) is Tensor else type(tensor)
-    return _rebuilt, (DupFd(memory.descriptor), place, cls, tensor.requires_grad, dict(tensor.__dict__))
+    return _rebuilt, (DupFd(memory.descriptor), place, bits_of(raw), cls, tensor.requires_grad, dict(tensor.__dict__))
 
 
-def _rebuilt(descriptor: Any, place: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+def _rebuilt(
+    descriptor: Any, place: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
+) -> Tensor:
     from .._ops.legacy import instance
 
     size, shape, strides, offset, dtype = place
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
-    made: Tensor = instance(cls or Tensor, window(memory, shape, strides, offset, dtype))
+    made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
     made._edge = LEAF if requires_grad else None
     made.__dict__.update(attributes)
     return made

@@ -13,7 +13,7 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
-from .._core.shared_memory import memory_of, share
+from .._core.shared_memory import share, shared_memory_of
 from .._core.state import L
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
@@ -162,7 +162,7 @@ def share_memory_(self: Tensor) -> Tensor:
 @composite(function=False)
 def is_shared(self: Tensor) -> bool:
     """Whether other processes can see the memory."""
-    return memory_of(self._raw) is not None
+    return shared_memory_of(self._raw) is not None
 
 
 @composite(function=False)
