@@ -375,8 +375,8 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base = edge.base
-        shape, strides, offset = views.geometry(views.materialize(x), base._raw)
-        tangent = operations.as_strided(base._tangent, shape, strides, offset)
+        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        tangent = views.along(path, base._tangent)
         x._viewed = base
         edge.base = base._primal
     else:

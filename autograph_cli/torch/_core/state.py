@@ -60,6 +60,7 @@ class Shared:
         "check_nan",
         "default_device",
         "default_dtype",
+        "lazy",
         "observer",
         "reserved",
         "special",
@@ -71,6 +72,8 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.lazy = 0
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
@@ -181,13 +184,13 @@ def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     from .autocast import settings as casting
 
-    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved), dict(vars(casting))
+    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy), dict(vars(casting))
     modes = [getattr(L, name) for name in _MODES]
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved
+        S.special = special + S.reserved + S.lazy
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(L, name, mode)
         vars(casting).update(casts)

@@ -504,6 +504,7 @@ _normal_mean = operation(
     "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)",
     _around,
     node="NormalBackward1",
+    saved={"mean_sym_sizes": "mean_sizes"},
     mean=_zeros,
 )
 _normal_std = operation(
@@ -516,6 +517,7 @@ _normal_both = operation(
     "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward3",
+    saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
     mean=_zeros,
     std=_zeros,
 )

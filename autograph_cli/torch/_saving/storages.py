@@ -12,6 +12,7 @@ from .._core.dtypes import dtype
 from .._core.storages import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
+from .._kernels.lazy import flip, memory_of
 from .._kernels.meta import Meta
 from .._ops.conversion import strides
 from .._ops.legacy import instance
@@ -35,6 +36,8 @@ STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _
 MOST_DIMS = 64
 """Dimensions of a tensor at most; NumPy has no more."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
+BITS = ("conj", "neg")
+"""What files say of tensors that are conjugated or negated when they are read."""
 
 
 class Storage:
@@ -58,6 +61,8 @@ def rebuild_tensor(
     metadata: Any = None,
 ) -> Tensor:
     """A tensor over a storage; ValueError where it would reach beyond its memory."""
+    if of.__class__ is dict:
+        of, metadata = None, of
     if not isinstance(storage, Storage):
         raise ValueError("a tensor is to be made of something that is no storage")
     kind = of if isinstance(of, dtype) else storage.dtype
@@ -69,7 +74,10 @@ def rebuild_tensor(
         raise ValueError(f"a tensor reaches beyond its storage: {needed} elements are needed, {available} are there")
     flat = storage.bytes[: available * kind.itemsize].view(kind.numpy)
     raw = as_strided_raw(flat, tuple(size), tuple(stride), offset) if math.prod(size) else flat[:0].reshape(size)
-    made: Tensor = instance(Tensor, raw)
+    said = metadata if metadata.__class__ is dict else {}
+    allowed = (raw.dtype.kind == "c", raw.dtype.kind != "b")
+    bits = [may and said.get(name) is True for name, may in zip(BITS, allowed, strict=True)]
+    made: Tensor = instance(Tensor, flip(raw, *bits))
     if requires_grad:
         made.requires_grad_()
     return made
@@ -120,7 +128,7 @@ class Places:
         """
         if tensor.is_sparse:
             raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
-        raw = tensor._raw
+        raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):
             raw = root = np.array(raw, order="C", copy=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from .._core.autocast import DEFAULTS, settings, switch
 from .._core.device import device as _device
 from .._core.dtypes import bfloat16, dtype, float16, float64
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -42,17 +42,14 @@ class autocast:
 
     def _can_be_enabled(self) -> bool:
         if self.device == "cuda":
-            warnings.warn(
-                "CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=_outside(self)
-            )
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             return False
         if self.fast_dtype in (bfloat16, float16):
             return True
         name = self.device.upper()
-        warnings.warn(
+        warn(
             f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
-            f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
-            stacklevel=_outside(self),
+            f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
         )
         return False
 
@@ -173,10 +170,8 @@ def _former(name: str, instead: str, device_type: str, run: Callable[..., Any]) 
     shown = f"'{device_type}', {argument}" if argument else f"'{device_type}'"
 
     def former(*args: Any) -> Any:
-        warnings.warn(
-            f"torch.{name}({argument}) is deprecated. Please use torch.{instead}({shown}) instead.",
-            DeprecationWarning,
-            stacklevel=2,
+        warn(
+            f"torch.{name}({argument}) is deprecated. Please use torch.{instead}({shown}) instead.", DeprecationWarning
         )
         return run(device_type, *args)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .._core.state import L
+from .._core.user_warnings import warn
 from .grad_mode import count_special
 
 
@@ -48,11 +48,9 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.prev = self.prev_check_nan = False
         self.check_nan = check_nan
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            UserWarning,
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any
 
 from .._core.state import L, S
+from .._core.user_warnings import warn
 
 _lock = threading.Lock()
 
@@ -40,12 +40,11 @@ class ContextDecorator:
 def decorate(manager: Callable[[], Any], function: Any) -> Any:
     """`function`, run inside `manager()` whenever it is called or resumed."""
     if inspect.isclass(function):
-        warnings.warn(
+        warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
             "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
             "the `__init__` method and nothing else.",
             FutureWarning,
-            stacklevel=3,
         )
         function.__init__ = decorate(manager, function.__init__)
         return function

@@ -7,13 +7,13 @@ backward opens has the function run again. With reentry the graph has one `Check
 from __future__ import annotations
 
 import contextlib
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._ops.random import get_rng_state, set_rng_state
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from ..autograd import Function, backward
@@ -143,12 +143,10 @@ def checkpoint_sequential(
 
 
 def _warn_reentrant(what: str, when: str) -> None:
-    warnings.warn(
+    warn(
         f"{what}: the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, but if you "
         "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-        "differences between the two variants.",
-        UserWarning,
-        stacklevel=3,
+        "differences between the two variants."
     )
 
 
@@ -336,7 +334,7 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Any) -> None:
     """Warn where no input asks for a gradient: a reentrant checkpoint then has none to give."""
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):

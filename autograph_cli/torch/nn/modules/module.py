@@ -24,6 +24,7 @@ from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, a
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._loading import _IncompatibleKeys  # noqa: F401  (found here, as in PyTorch)
 from ._members import announced, check_name
 
 __all__ = ["Module"]
