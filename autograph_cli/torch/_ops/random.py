@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import keyword
 import math
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.interpreter_stack import below
+from .._core.interrupts import contextmanager
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
@@ -131,7 +131,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextlib.contextmanager
+@contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
     """A block after which the default generator goes on as if the block had not been there."""
     state = default_generator.get_state()
