@@ -14,6 +14,7 @@ __all__ = (
     "_disabled_torch_function_impl",
     "_is_torch_function_enabled",
     "_is_torch_function_mode_enabled",
+    "_log_api_usage_once",
 )
 
 
@@ -25,3 +26,7 @@ def _is_torch_function_enabled() -> bool:
 def _is_torch_function_mode_enabled() -> bool:
     """Whether there is a mode that is asked instead of functions."""
     return bool(L.function_modes) and L.overrides_off < ALL
+
+
+def _log_api_usage_once(name: str) -> None:
+    """PyTorch counts here which of its interfaces are used; nothing is counted."""

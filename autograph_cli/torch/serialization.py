@@ -12,12 +12,12 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..atomic_files import atomic_write
 from ._core.device import device
 from ._core.device_dispatch import without_memory
 from ._core.dtypes import dtype
 from ._ops.storage import UntypedStorage
 from ._saving.archive import Reader, Writer
-from ._saving.files import whole_or_nothing
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
@@ -69,7 +69,7 @@ def save(
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with whole_or_nothing(path) as file:
+        with atomic_write(path) as file:
             _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()
@@ -166,7 +166,10 @@ class _Storages:
         self._map_location = map_location
         self._path = path
         self._loaded: dict[str, Storage] = {}
-        self._swap = reader.has("byteorder") and reader.bytes("byteorder") != sys.byteorder.encode()
+        order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
+        if order not in (b"little", b"big"):
+            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
+        self._swap = order != sys.byteorder.encode()
 
     def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
         """The storage `key`; ValueError where the file holds less of it than it says."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
@@ -66,9 +68,9 @@ class Pass:
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.call.create_graph, self
         try:
-            self.given = [g._raw for g in grads]
-            for edge, given in zip(edges, grads, strict=True):
-                self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
+            self.given = [resolved(g._raw) for g in grads]
+            for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
+                self._deliver(edge[0], edge[1], given)
             self._walk(order)
         finally:
             L.current, L.grad, L.walk = outer, mode, walk
@@ -88,8 +90,9 @@ class Pass:
             self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
 
     def _collect(self, edges: list[Edge]) -> list[Node]:
-        """Every node that can be reached, highest sequence number first; leaves are counted apart."""
+        """Every node that can be reached, in the order in which they run; leaves are counted apart."""
         pending, leaves = self.pending, self.leaves
+        dated = True
         order: list[Node] = []
         stack: list[Node] = []
         for node, _ in edges:
@@ -101,16 +104,20 @@ class Pass:
         while stack:
             node = stack.pop()
             order.append(node)
+            number = node._seq
             for edge in node._edges:
                 if edge is not None:
                     target = edge[0]
                     if target.__class__ is AccumulateGrad:
                         leaves[target] = leaves.get(target, 0) + 1
-                    elif target not in pending:
+                        continue
+                    if target._seq > number:
+                        dated = False
+                    if target not in pending:
                         pending[target] = None
                         stack.append(target)
         order.sort(key=_by_sequence, reverse=True)
-        return order
+        return order if dated else _when_ready(order)
 
     def _restrict(self, order: list[Node]) -> None:
         """Find the nodes that lead to one of the inputs."""
@@ -150,6 +157,8 @@ class Pass:
             else:
                 grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
             if not keep and node._frees:
+                if node._keep is not None:
+                    node._kept = node._keep(node._saved)
                 node._saved = None
             for edge, g in zip(node._edges, grads, strict=False):
                 if edge is None:
@@ -210,6 +219,8 @@ class Pass:
         if extra is not None and extra.hooks:
             self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
+            if node._keep is not None:
+                node._kept = node._keep(node._saved)
             node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -384,4 +395,25 @@ class Pass:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
-        return g if g is None or self.recorded else g._raw
+        return g if g is None or self.recorded else resolved(g._raw)
+
+
+def _when_ready(nodes: list[Node]) -> list[Node]:
+    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made anew."""
+    waits = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for edge in node._edges:
+            if edge is not None and edge[0] in waits:
+                waits[edge[0]] += 1
+    places = {node: i for i, node in enumerate(nodes)}
+    ready = [places[node] for node in nodes if not waits[node]]
+    order = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        order.append(node)
+        for edge in node._edges:
+            if edge is not None and edge[0] in waits:
+                waits[edge[0]] -= 1
+                if not waits[edge[0]]:
+                    heapq.heappush(ready, places[edge[0]])
+    return order

@@ -15,7 +15,7 @@ from typing import Any
 
 from .state import L
 from .tensor import Tensor, disabled
-from .warn import warn
+from .user_warnings import warn
 
 BY_KEYWORD = frozenset(
     [

@@ -10,11 +10,24 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .node import LEAF, AccumulateGrad, Handle, Node, View, add_hook, edge_of, extra_of, marks_leaf
+from .node import (
+    LEAF,
+    AccumulateGrad,
+    Handle,
+    Node,
+    View,
+    add_hook,
+    edge_of,
+    extra_of,
+    has_no_history,
+    marks_leaf,
+    shown,
+)
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_rows import Rows
 from .state import L
+from .user_warnings import warn
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -143,7 +156,7 @@ class Tensor(metaclass=Named):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
         view = self._edge if self._edge.__class__ is View else None
         if not wanted:
@@ -169,14 +182,13 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("requires_grad_")
-        if not requires_grad or self.is_leaf:
+        if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
-        edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
+        return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
@@ -184,18 +196,18 @@ class Tensor(metaclass=Named):
         if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
-        return None if edge is None else edge[0]
+        return None if edge is None else shown(edge)[0]
 
     @property
     def output_nr(self) -> int:
         edge = None if marks_leaf(self._edge) else edge_of(self)
-        return 0 if edge is None else edge[1]
+        return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
         meta = self._meta
         found = None if meta is None else meta.grad
-        if found is None and not self.is_leaf and not (meta is not None and meta.retains):
+        if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
             _warn_non_leaf_grad()
         return found
 
@@ -257,6 +269,16 @@ class Tensor(metaclass=Named):
         self._edge = None
         return self
 
+    @property
+    def volatile(self) -> bool:
+        """What switched gradients off before `torch.no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+
     def is_inference(self) -> bool:
         return self._counter is INFERENCE
 
@@ -305,7 +327,7 @@ class Tensor(metaclass=Named):
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
@@ -319,7 +341,7 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("retain_grad")
-        if self.is_leaf or self.retains_grad:
+        if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
         node, number = edge_of(self)
@@ -419,13 +441,10 @@ _C_TYPES = {
 
 
 def _warn_non_leaf_grad() -> None:
-    import warnings
 
-    warnings.warn(
+    warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
-        UserWarning,
-        stacklevel=3,
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
     )

@@ -27,6 +27,7 @@ def no_derivative(name: str) -> Formula:
 add = operation(
     "add(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
@@ -34,12 +35,14 @@ add = operation(
 sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     inline="{self} * {other}",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
@@ -47,6 +50,7 @@ mul = operation(
 true_divide = operation(
     "div(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
@@ -54,7 +58,9 @@ true_divide = operation(
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
     promotes=True,
+    number_first=True,
     node="DivBackward2",
+    saved={"rounding_mode": "rounding_mode"},
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )
@@ -191,14 +197,19 @@ addcmul = operation(
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
 )
+
+
+def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    squared = f.mul(tensor2, tensor2)
+    return f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), squared))
+
+
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
-    tensor2=lambda f, grad, tensor1, tensor2, value: (
-        f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2)))
-    ),
+    tensor2=_divided_by,
 )
 
 publish(mul, inplace=True, aliases=("multiply",))
@@ -241,7 +252,9 @@ def true_divide_(input: Tensor, other: Any) -> Any:
 
 
 @overloaded()
-def floor_divide(input: Tensor, other: Any) -> Any:
+def floor_divide(input: Any, other: Any) -> Any:
+    if not isinstance(input, Tensor):
+        return floor_divide_tensor, wrap_number(input, other), other
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
 
 

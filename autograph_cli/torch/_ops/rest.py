@@ -55,18 +55,6 @@ def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: in
     return hash_op(input, wrapped_dims(dim, input), keepdim)
 
 
-@composite()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation is never put off here."""
-    return input
-
-
-def _is_neg(input: Tensor) -> bool:
-    """Whether negation is put off: never."""
-    return False
-
-
-composite(name="is_neg")(_is_neg)
 methods["__rdiv__"] = lambda self, other: arithmetic.mul(unary.reciprocal(self), other)
 
 
