@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .._kernels.meta import NO_DATA, Meta, refuses
 from .device import CPU, META
+from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
 from .sparse_arrays import Sparse
 from .state import L, S
@@ -38,7 +38,7 @@ def formula_kernels(*args: Any) -> Any:
     return kernels() if not S.reserved or L.walk is None else L.walk.kernels
 
 
-@contextlib.contextmanager
+@contextmanager
 def on_meta() -> Iterator[None]:
     """While it lasts, tensors are made without memory."""
     before, L.on_meta = L.on_meta, True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from . import fp_warnings
+from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -125,11 +126,13 @@ class Local(threading.local):
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
     @property
+    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return S.anomaly
 
     @anomaly.setter
+    @uninterruptible
     def anomaly(self, on: bool) -> None:
         S.anomaly = on
 
@@ -139,6 +142,7 @@ class Local(threading.local):
         return S.check_nan
 
     @check_nan.setter
+    @uninterruptible
     def check_nan(self, on: bool) -> None:
         S.check_nan = on
 
@@ -148,19 +152,21 @@ class Local(threading.local):
         return self._grad
 
     @grad.setter
+    @uninterruptible
     def grad(self, on: bool) -> None:
-        if bool(on) is not self._grad:
-            with _switching:
-                S.without_grad += -1 if on else 1
-            self._grad = bool(on)
+        if on:
+            if not self._grad:
+                self._grad = True
+                S.without_grad -= 1
+        elif self._grad:
+            S.without_grad += 1
+            self._grad = False
 
     @property
     def records(self) -> bool:
         """Whether operations leave a graph: grad mode is on, and inference mode is not."""
         return self._grad and not self.inference
 
-
-_switching = threading.Lock()
 
 S = Shared()
 L = Local()
