@@ -64,6 +64,7 @@ class Shared:
         "lazy",
         "observer",
         "reserved",
+        "sparse",
         "special",
         "without_grad",
         "witness",
@@ -73,6 +74,8 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.sparse = 0
+        """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.lazy = 0
         """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
