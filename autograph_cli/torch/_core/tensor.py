@@ -25,7 +25,7 @@ from .node import (
 )
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_rows import Rows
+from .sparse_arrays import Coo, Csr
 from .state import L
 from .user_warnings import warn
 
@@ -105,13 +105,14 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, strided
+        from .layout import sparse_coo, sparse_csr, strided
 
-        return sparse_coo if self.is_sparse else strided
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo)
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)

@@ -23,6 +23,7 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups)",
+    saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     joint={
         (
             "input",
@@ -61,6 +62,11 @@ convolution_backward = operation(
 im2col = operation(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Im2ColBackward0",
+    saved={
+        "self_sizes": None,
+        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
+        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
+    },
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),

@@ -13,6 +13,7 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.shared_memory import share, shared_memory_of
 from .._core.state import L
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
@@ -149,6 +150,19 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 methods["data_ptr"] = lambda self: 0 if self.is_meta else address(materialize(self))
 methods["storage_offset"] = lambda self: offset_in(materialize(self))
+
+
+@composite(function=False, name="share_memory_")
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the memory of this tensor, and of all its views, to where other processes that are given it see it too."""
+    share(self)
+    return self
+
+
+@composite(function=False)
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes can see the memory."""
+    return shared_memory_of(self._raw) is not None
 
 
 @composite(function=False)
