@@ -461,7 +461,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     if op.name in _CHECKED_FIRST:
         _check_apart(op, args)
-    result = _result_for(target, general.compute(op, args)[0])
+    compute = general.compute if L.watcher is None else L.watcher.changed
+    result = _result_for(target, compute(op, args)[0])
     _check_apart(op, args)
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
