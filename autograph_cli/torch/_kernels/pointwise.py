@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
+from .._core.dtypes import FROM_NUMPY, check_held, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import S
 from .meta import readable
@@ -161,6 +161,11 @@ class Pointwise:
         except OverflowError:
             return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
 
+    def held(self, x: Any, like: Any) -> Any:
+        """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
+        check_held(x, like.dtype)
+        return self.number(x, like)
+
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
             a, b = a.astype(S.default_dtype), b.astype(S.default_dtype)
@@ -174,6 +179,8 @@ class Pointwise:
     def mul_Scalar(self, a: Any, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
+        elif other.__class__ is complex and a.dtype.kind != "c":
+            a, other = self.with_number(a, other)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Any) -> Any:
@@ -217,11 +224,20 @@ class Pointwise:
             return self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
         if a.dtype.kind == "c":
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
+        if exponent < 0 if a.dtype.kind in "iu" else False:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
         found = self.xp.power(a, self.number(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
-        return self.xp.power(a, b) if a.dtype.kind != "c" else self._complex_pow(a, b)
+        if a.dtype.kind == "c":
+            return self._complex_pow(a, b)
+        if b.dtype.kind != "i":
+            return self.xp.power(a, b)
+        # As in C: of the inverses of integers, only those of 1 and -1 are integers.
+        below = b < 0
+        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
+        return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
 
     def _complex_pow(self, a: Any, b: Any) -> Any:
         """exp(b log a), and what C makes of it where a is 0: 0, infinity or nan, by the sign of the real part of b."""
@@ -356,11 +372,11 @@ class Pointwise:
         return self.sub(b, a, alpha)
 
     def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
-        return a + (x * y if value == 1 else x * y * self.number(value, a))
+        return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
-        return a + (x / y if value == 1 else x / y * self.number(value, a))
+        return a + (x / y if value == 1 else x / y * self.held(value, a))
 
     def frac(self, a: Any) -> Any:
         return a - self.xp.trunc(a)
@@ -394,7 +410,7 @@ class Pointwise:
         return grad * self.conj((self.number(1, output) - output) * output)
 
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
-        w = self.number(weight, a)
+        w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Any) -> Any:

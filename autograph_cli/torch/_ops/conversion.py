@@ -16,9 +16,9 @@ from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from .._core.views import strides_of
 from . import unary as unary
-from ._data import warn_once
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
@@ -90,7 +90,7 @@ def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_for
         return input
     category = dtypes.CATEGORY[dtype]
     if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
-        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+        warn_once("Casting complex values to real discards the imaginary part")
     run = to_copy if category >= dtypes.FLOATING else to_copy_plain
     made: Tensor = run(input, dtype, memory_format)
     return made

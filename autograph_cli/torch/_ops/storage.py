@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +13,11 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.shared_memory import share, shared_memory_of
 from .._core.state import L
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, materialize, rebase, strides_of
 from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
@@ -120,12 +121,10 @@ def storage(self: Tensor) -> TypedStorage:
         raise NotImplementedError(
             "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
         )
-    warnings.warn(
+    warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
         "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()",
-        UserWarning,
-        stacklevel=2,
+        "tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
@@ -151,6 +150,19 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 methods["data_ptr"] = lambda self: 0 if self.is_meta else address(materialize(self))
 methods["storage_offset"] = lambda self: offset_in(materialize(self))
+
+
+@composite(function=False, name="share_memory_")
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the memory of this tensor, and of all its views, to where other processes that are given it see it too."""
+    share(self)
+    return self
+
+
+@composite(function=False)
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes can see the memory."""
+    return shared_memory_of(self._raw) is not None
 
 
 @composite(function=False)

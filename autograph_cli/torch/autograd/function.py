@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from .._core.saved_tensors import SavedTensor, freed, unpack
 from .._core.state import L, next_sequence_nr
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
+from .._core.user_warnings import warn
 from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
@@ -92,7 +92,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -199,12 +199,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *_: Any, **__: Any) -> Any:
