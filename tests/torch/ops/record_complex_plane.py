@@ -14,7 +14,17 @@ PARTS = (-1.5, -0.5, -0.0, 0.0, 0.5, 1.5)
 POINTS = [complex(a, b) for a in PARTS for b in PARTS]
 OTHERS = [POINTS[(7 * i + 3) % len(POINTS)] for i in range(len(POINTS))]
 
-FUNCTIONS = ["z.abs()", "z.acos()", "z.acosh()", "z.angle()", "z.asin()", "z.asinh()", "z.atan()", "z.atanh()", "z.conj()", "z.cos()", "z.cosh()", "z.exp()", "z.exp2()", "z.expm1()", "z.log()", "z.log10()", "z.log1p()", "z.log2()", "-z", "z.reciprocal()", "z.rsqrt()", "z.sgn()", "z.sigmoid()", "z.sin()", "z.sinc()", "z.sinh()", "z.sqrt()", "z.square()", "z.tan()", "z.tanh()", "z**2", "z**3", "z**0.5", "z**-1", "z**-0.5", "z**1.5", "z**(1+2j)", "z**0", "2**z", "0**z", "1j**z", "(-1.5)**z", "z*1j", "z/(1-2j)", "1/z", "z-1", "1-z", "z+1", "(z-1).sqrt()", "z.real*z.imag", "z.abs()**3", "torch.float_power(z,1.5)", "torch.polar(z.real,z.imag)", "torch.polar(z.abs(),z.imag)", "torch.complex(z.imag,z.real)", "F.tanhshrink(z)", "F.softsign(z)", "torch.view_as_real(z)", "z+y", "z-y", "z*y", "z/y", "z**y", "z**y.real", "z.real**y", "y.abs()**z", "torch.logaddexp(z,y)", "torch.lerp(z,y,0.3)", "torch.lerp(z,y,y)", "torch.addcmul(z,y,z)", "torch.addcdiv(z,y,z+3)", "torch.sub(z,y,alpha=2)", "torch.rsub(z,y)", "torch.true_divide(z,y)", "torch.dist(z,y)", "torch.where(z.real>0,z,y)", "torch.outer(z,y)"]
+EXPRESSIONS = """
+z.abs() z.acos() z.acosh() z.angle() z.asin() z.asinh() z.atan() z.atanh() z.conj() z.cos() z.cosh() z.exp() z.exp2()
+z.expm1() z.log() z.log10() z.log1p() z.log2() -z z.reciprocal() z.rsqrt() z.sgn() z.sigmoid() z.sin() z.sinc()
+z.sinh() z.sqrt() z.square() z.tan() z.tanh() z**2 z**3 z**0.5 z**-1 z**-0.5 z**1.5 z**(1+2j) z**0 2**z 0**z 1j**z
+(-1.5)**z z*1j z/(1-2j) 1/z z-1 1-z z+1 (z-1).sqrt() z.real*z.imag z.abs()**3 torch.float_power(z,1.5)
+torch.polar(z.real,z.imag) torch.polar(z.abs(),z.imag) torch.complex(z.imag,z.real) F.tanhshrink(z) F.softsign(z)
+torch.view_as_real(z) z+y z-y z*y z/y z**y z**y.real z.real**y y.abs()**z torch.logaddexp(z,y) torch.lerp(z,y,0.3)
+torch.lerp(z,y,y) torch.addcmul(z,y,z) torch.addcdiv(z,y,z+3) torch.sub(z,y,alpha=2) torch.rsub(z,y)
+torch.true_divide(z,y) torch.dist(z,y) torch.where(z.real>0,z,y) torch.outer(z,y)
+"""
+FUNCTIONS = EXPRESSIONS.split()
 
 
 def compute(torch, code, z, y):
