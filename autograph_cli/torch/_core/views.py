@@ -270,8 +270,6 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
 
 
 def _check_mode(tensor: Tensor) -> None:
-    if L.before_change is not None:
-        L.before_change(tensor)
     if tensor._counter is INFERENCE and not L.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
@@ -308,6 +306,12 @@ _REFUSALS = {
     "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
     "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
 }
+
+
+def changes(tensor: Tensor) -> None:
+    """To be called before a tensor's memory is changed: what was saved of it may have to be copied."""
+    if L.before_change is not None:
+        L.before_change(tensor)
 
 
 def bump(tensor: Tensor) -> None:
@@ -375,6 +379,7 @@ def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
     if apart:
         check_own_memory(tensor._raw)
+    changes(tensor)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
