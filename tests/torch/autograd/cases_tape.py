@@ -592,3 +592,17 @@ def tape_saved_tensors_that_may_be_changed(torch):
         return x.grad
 
     return {change: err(lambda c=change: run(c)) for change in CHANGES_OF_SAVED}
+
+
+@case
+def tape_views_of_another_dtype(torch):
+    x = torch.ones(4, requires_grad=True)
+    found = []
+    for base in (x, x * 1, torch.ones(4)):
+        for name in ("int32", "int16", "bool", "float32", "float16", "float64", "complex64"):
+            v = base.view(getattr(torch, name))
+            found.append((v.requires_grad, v.is_leaf, v._is_view(), v.grad_fn, v.shape))
+    h = x * 1
+    h.view(torch.int32).zero_()
+    (h * 2).sum().backward()
+    return found, h, h._version, x.grad, err(lambda: (x * 1).view(torch.int32).requires_grad_())
