@@ -13,4 +13,8 @@ def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: An
     return func(*args, **(kwargs or {}))
 
 
-__all__ = ("_LinAlgError", "_disabled_torch_function_impl")
+def _log_api_usage_once(name: str) -> None:
+    """PyTorch counts here which of its interfaces are used; nothing is counted."""
+
+
+__all__ = ("_LinAlgError", "_disabled_torch_function_impl", "_log_api_usage_once")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from ._core.user_warnings import warn
 
 _settings: dict[str, Any] = {
     "threads": 1,
@@ -87,9 +88,8 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision in ("highest", "high", "medium"):
         _settings["precision"] = precision
     else:
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
         )
 
 

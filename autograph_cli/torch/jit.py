@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
+
+from ._core.user_warnings import warn
 
 __all__ = [
     "Attribute",
@@ -30,9 +31,7 @@ def as_it_is(what: str, obj: Any) -> Any:
     """`obj` itself, with a warning once for each `what`."""
     if what not in _said:
         _said.add(what)
-        warnings.warn(
-            f"{what} does not compile in autograph's engine: the code runs as it is", UserWarning, stacklevel=3
-        )
+        warn(f"{what} does not compile in autograph's engine: the code runs as it is")
     return obj
 
 

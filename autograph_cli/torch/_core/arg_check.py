@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .class_names import type_name
-from .parsing import Parser, Signature, parser, takes
+from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
 
 QUICK = frozenset(
@@ -93,6 +93,8 @@ QUICK = frozenset(
 _WRONG_KIND = re.compile(
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
+_UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)")
+"""How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -127,6 +129,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     `home` is the module where it is found, by pickles too.
     """
+    check.home = home
     run = check.run
     plain = getattr(run, "without_keywords", run)
 
@@ -134,13 +137,18 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
         def explained(*args: Any, **kwargs: Any) -> Any:
             try:
-                return run(*args, **kwargs) if kwargs else plain(*args)
+                if kwargs:
+                    if (*kwargs, *map(type, kwargs.values())) not in named:
+                        check.look_at_names(args, kwargs)
+                    return run(*args, **kwargs)
+                return plain(*args)
             except Exception as error:
                 again = check.with_plain_integers(args, kwargs, error)
                 if again is None:
                     raise
             return run(*again[0], **again[1])
 
+        named = check.known
         return _named_as(check, explained, home)
 
     known = check.known
@@ -182,12 +190,13 @@ def kinds(args: Any) -> tuple[Any, ...]:
 class Check:
     """What is known of the arguments of one public function."""
 
-    __slots__ = ("_parser", "known", "name", "public", "run", "space")
+    __slots__ = ("_parser", "home", "known", "name", "public", "run", "space")
 
     def __init__(self, space: str, name: str, run: Callable[..., Any]) -> None:
         self.space = space
         self.name = self.public = name
         self.run = run
+        self.home = ""
         self.known: set[Any] = set()
         """Types of arguments that were taken before, where the types alone decide."""
         self._parser: Parser | bool | None = False
@@ -204,7 +213,23 @@ class Check:
         if key not in self.known and self._taken(args, kwargs):
             self.known.add(key)
 
+    def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """`self(...)`, of which only what came by name is remembered."""
+        if self._taken(args, kwargs):
+            self.known.add((*kwargs, *map(type, kwargs.values())))
+
+    def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
+        wanted = asked(f"F.{self.public}" if self.home.endswith("functional") else self.public)
+        if wanted and self.space != "Tensor":
+            given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+            for parameter in wanted:
+                x = given.get(parameter.name, self)
+                if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
+                    getattr(x, parameter.kind[1:])()
+
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
         if self.parser is None:
             return True
         if self.space != "Tensor":
@@ -234,8 +259,15 @@ class Check:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
         try:
             self._taken(args, kwargs)
-        except TypeError as wrong:
+        except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
             raise wrong from None
+        if (
+            type(error) is TypeError
+            and (unfit := _UNFIT.match(str(error)))
+            and unfit[1] == _innermost(self.run).__qualname__
+        ):
+            prefix = "Tensor." if self.space == "Tensor" and self.parser is None else ""
+            raise TypeError(f"{prefix}{self.public}(){unfit[2]}") from None
         if _internal(error):
             raise (self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
 
@@ -307,6 +339,7 @@ class Delegate(Check):
         self.renamed = renamed or {}
 
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
         if self.parser is None:
             return True
         given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs

@@ -14,7 +14,7 @@ from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, settled
 from .node import edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
+from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
@@ -80,7 +80,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "strides_of": strides_of,
         "materialize": materialize,
         "unpack": unpack,
-        "check_version": check_version,
+        "opened_raw": opened_raw,
         "freed": freed,
         "write_out": dispatch.write_out,
         "is_operand": dispatch.is_operand,
@@ -191,7 +191,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
-    finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
+    finish = [_view_made(op, every[0], "None")] if op.view else []
     lines += [f"    if {no_edge} or S.without_grad and not L.grad:", f"        {_without_edge(op)}"]
     lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
     if op.inputs:
@@ -262,6 +262,10 @@ def _fetch(parameter: Parameter, what: str) -> str:
     return f"None if {name} is None else {name}.{what}" if parameter.type == "Tensor?" else f"{name}.{what}"
 
 
+def _view_made(op: Operation, source: str, edge: str) -> str:
+    return f"make_view(made, {source}, {edge}{', op=OP' if op.rereads else ''})"
+
+
 def _absent(parameter: Parameter, edge: str) -> str:
     return f"not any({edge})" if parameter.is_list else f"{edge} is None"
 
@@ -312,7 +316,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         )
     none = " and ".join(map(_absent, op.inputs, edges))
     asked = " or ".join(map(_asks, op.inputs))
-    hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
+    hang = _view_made(op, every[0], "None") if op.view else "None"
     lines += [
         f"    if {none} and not ({asked}):",
         f"        {_without_edge(op)}",
@@ -339,7 +343,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
         *_edges_of_results(op),
-        *([f"    make_view(made, {every[0]}, made._edge)"] if op.view else []),
+        *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
         "    if S.observer is not None:",
         f"        S.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
@@ -366,6 +370,8 @@ def _edges(op: Operation, edges: list[str]) -> str:
 def _like(op: Operation) -> str:
     if op.multiple:
         return f"[{', '.join(f'like_of({raw})' for _, raw in _made(op))}]"
+    if op.view:
+        return "(raw.shape, raw.dtype)"
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
@@ -391,6 +397,9 @@ def _saved(op: Operation, name: str) -> str:
     each = any(p.name == head and p.is_list for p in op.tensors)
     one = "t" if each else shown
     value = {"sizes": f"{one}._raw.shape", "dtype": f"{one}._raw.dtype", "strides": f"strides_of({one}._raw)"}[tail]
+    guard = op.saving[op.saved_names.index(name)][0]
+    if guard is not None:
+        value = f"{value} if edge{guard} is not None else ()"
     if each:
         return f"tuple([{value} for t in {shown}])"
     return (
@@ -500,9 +509,6 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
     if world == "recorded":
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
-    if optional:
-        return [
-            f"if saved[{index}] is not None and saved[{index}]._counter is not None:",
-            f"    check_version(node, {index})",
-        ], (f"(None if saved[{index}] is None else saved[{index}]._raw)")
-    return [f"if saved[{index}]._counter is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"
+    absent = f"None if saved[{index}] is None else " if optional else ""
+    one = f"saved[{index}]"
+    return [], f"({absent}{one}._raw if {one}._counter is None else opened_raw(node, {index}))"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
 from . import autocast, device_dispatch, dims, dtypes
@@ -63,7 +64,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
-            make_view(output, args[0], output._edge, multiple=op.multiple)
+            make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
     if node is not None and S.observer is not None:
         S.observer.created(node, args, tuple(outputs))
     if watcher is not None:
@@ -86,13 +87,17 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         raws = promoted(op, args, raws)
     if op.floating:
         raws[0] = as_floating(raws[0])
+    bits = PLAIN
     if op.view:
         raws[0] = materialize(args[0])
+        bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
         result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
     except Exception:
         explain(op, args, tuple(raws))
         raise
+    if bits != PLAIN and raws[0].__class__ is not Meta:
+        return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
     if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
@@ -129,7 +134,7 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
 
 
 def _raw(x: Any) -> Any:
-    return None if x is None else x._raw
+    return None if x is None else resolved(x._raw)
 
 
 def as_floating(raw: Any) -> Any:
@@ -267,11 +272,11 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             fixed.append(x)
         elif (
             numbers
-            and tensors
+            and (tensors or op.number_first)
             and (position or op.number_first)
             and isinstance(x, (bool, int, float, complex, np.generic))
         ):
-            fixed.append(wrap_number(x, tensors[0]))
+            fixed.append(wrap_number(x, tensors[0] if tensors else _OF_BOOLS))
         else:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
@@ -323,6 +328,10 @@ _numbers: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
 
 
+_OF_BOOLS = make(np.False_)
+"""What numbers stand beside that come without a tensor: any number has its own dtype there."""
+
+
 def wrap_number(number: Any, beside: Tensor) -> Tensor:
     """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor."""
     number = plain_number(number)
@@ -338,13 +347,16 @@ def wrap_number(number: Any, beside: Tensor) -> Tensor:
     return wrapped
 
 
+def number_of(tensor: Any) -> Any:
+    """The Python number of which the engine made this tensor; None if it did not."""
+    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
+        return None
+    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
+
+
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return False
-    number = raw.item()
-    return any(_numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex))
+    return number_of(tensor) is not None
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
@@ -408,7 +420,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     items: list[Any] = []
     for guard, output, place, tail in op.saving:
         if guard is not None and edges[guard] is None:
-            items.append(None)
+            items.append(() if tail else None)
         elif output is not None:
             made = outputs[output]
             if made._counter is None:

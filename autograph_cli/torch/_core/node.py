@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
 from .state import L, next_sequence_nr
 
@@ -64,7 +65,10 @@ class Extra:
 
 
 class NodeType(type):
-    """`isinstance(fn, torch.autograd.graph.Node)` asks this class."""
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in PyTorch."""
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>" if "._core." in cls.__module__ and cls is not Node else super().__repr__()
 
 
 class Node(metaclass=NodeType):
@@ -73,13 +77,15 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
+    _keep: Callable[[Any], Any] | None = None
+    """What of `_saved` stays readable when the tensors are let go, for `_kept`; None: nothing."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
@@ -109,6 +115,11 @@ class Node(metaclass=NodeType):
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
         return tuple((None, 0) if edge is None else shown(edge) for edge in self._edges)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the node leads to something that a gradient is wanted of."""
+        return True
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -154,8 +165,17 @@ class Node(metaclass=NodeType):
         results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __dir__(self) -> list[str]:
+        own = getattr(self, "__dict__", ())
+        names = (*super().__dir__(), *type(self).__dict__)
+        return sorted({n for n in names if not n.startswith("_") or n.startswith(_SHOWN) or n in own})
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_set_sequence_nr")
+"""How PyTorch's names of a node begin that begin with an underscore."""
 
 
 def _operations() -> Any:
@@ -259,7 +279,7 @@ class AccumulateGrad(Node):
         from .gradients import accumulate
 
         if grads and grads[0] is not None:
-            accumulate(self.variable, grads[0]._raw, held=True)
+            accumulate(self.variable, resolved(grads[0]._raw), held=True)
         return ()
 
 
@@ -278,10 +298,12 @@ LEAF = _Marker("leaf")
 class View:
     """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
 
-    __slots__ = ("base", "creation", "edge", "version")
+    __slots__ = ("base", "creation", "edge", "path", "version")
 
-    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
+    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str, path: Any = None) -> None:
         self.base = base
+        self.path: tuple[Any, ...] | None = path
+        """How to come from the base to the view, where one window onto its memory does not tell it (see views.py)."""
         self.edge: Any = edge
         """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version

@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from . import autocast, dispatch, dtypes
 from .class_names import type_name
 from .operation import Operation, operations
@@ -68,13 +66,22 @@ def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
     return {names.get(k, k): v for k, v in kwargs.items()}
 
 
-def accepting(run: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
-    """`run`, which takes arguments by other names as well."""
-    if not names:
+def _starred(run: Callable[..., Any]) -> str | None:
+    """What the sizes of `view(2, 3)` are called when they come as one list."""
+    code = inspect.unwrap(run).__code__
+    starred = code.co_flags & inspect.CO_VARARGS and code.co_argcount
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if starred else None
+
+
+def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | None = None) -> Callable[..., Any]:
+    """`run`, which takes arguments by other names as well, and those behind the star by their common name."""
+    if not names and starred is None:
         return run
 
     @functools.wraps(run)
     def renamed(*args: Any, **kwargs: Any) -> Any:
+        if starred in kwargs:
+            args = (*args, kwargs.pop(starred))
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
     renamed.without_keywords = run
@@ -119,7 +126,9 @@ def composite(
     """
 
     def decorate(run: F) -> F:
-        public = with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(run)))
+        public = (
+            with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(run)), _starred(run))
+        )
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public

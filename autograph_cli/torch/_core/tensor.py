@@ -25,8 +25,9 @@ from .node import (
 )
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_rows import Rows
+from .sparse_arrays import Coo, Csr
 from .state import L
+from .user_warnings import warn
 
 
 class TensorMeta:
@@ -104,13 +105,14 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, strided
+        from .layout import sparse_coo, sparse_csr, strided
 
-        return sparse_coo if self.is_sparse else strided
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo)
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
@@ -251,6 +253,16 @@ class Tensor(metaclass=Named):
             )
         self._edge = None
         return self
+
+    @property
+    def volatile(self) -> bool:
+        """What switched gradients off before `torch.no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
     def is_inference(self) -> bool:
         return self._counter is INFERENCE
@@ -413,13 +425,10 @@ _C_TYPES = {
 
 
 def _warn_non_leaf_grad() -> None:
-    import warnings
 
-    warnings.warn(
+    warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
-        UserWarning,
-        stacklevel=3,
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
     )

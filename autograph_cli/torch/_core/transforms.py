@@ -177,7 +177,7 @@ def views_dual(x: Tensor) -> bool:
     edge = x._edge
     if edge.__class__ is not View or edge.base.__class__ is not Dual:
         return False
-    return bool(x._raw.dtype == edge.base._raw.dtype)
+    return edge.path is not None or bool(x._raw.dtype == edge.base._raw.dtype)
 
 
 # ---------------------------------------------------------------- operations

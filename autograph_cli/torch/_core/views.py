@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from . import dtypes
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, freed, short_name
+from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, make
@@ -34,8 +36,10 @@ def counter(tensor: Tensor) -> list[int]:
     return tensor._counter
 
 
-def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False) -> Tensor:
-    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge."""
+def make_view(
+    out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False, op: Operation | None = None
+) -> Tensor:
+    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it otherwise."""
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
     out._counter = counter(base)
@@ -46,8 +50,27 @@ def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = F
         creation = MULTIPLE if edge is not None else NO_GRAD
     if seen.__class__ is View and not creation:
         creation = seen.creation
-    out._edge = View(base, edge, out._counter[0], creation)
+    path = seen.path if seen.__class__ is View else None
+    if op is not None:
+        start = path or ((geometry(source._raw, base._raw),) if seen.__class__ is View else ())
+        path = (*start, op)
+    elif path is not None:
+        path = (*path, geometry(out._raw, base._raw))
+    out._edge = View(base, edge, out._counter[0], creation, path)
     return out
+
+
+def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
+    """A view of `base`, or of memory that lies like it, by the operations and windows by which another one was made."""
+    f, found, start = _operations(), base, address(base._raw)
+    for step in path:
+        if isinstance(step, tuple):
+            shape, strides, offset = step
+            apart = (address(found._raw) - start) // found._raw.itemsize
+            found = f.as_strided(found, shape, strides, offset - apart)
+        else:
+            found = step.function(found)
+    return found
 
 
 MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
@@ -140,8 +163,8 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     if view.creation:
         _refuse(view.edge, view.creation, "its base or another view of its base has been")
     before = view.edge if view.edge.__class__ is tuple else None
-    if tensor._raw.dtype != view.base._raw.dtype:
-        view.edge, view.version = edge_of(_other_dtype(view.base, tensor._raw)), version
+    if view.path is not None:
+        view.edge, view.version = edge_of(along(view.path, view.base)), version
         move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(_as_strided_node())
@@ -158,17 +181,6 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     return view.edge
 
 
-def _other_dtype(base: Tensor, window: Any) -> Tensor:
-    """`window` as a recorded view of its base, of which it reads complex numbers as pairs or pairs as complex numbers."""
-    f = _operations()
-    found: Tensor = f.view_as_real(base) if base._raw.dtype.kind == "c" else f.view_as_complex(base)
-    shape, strides, offset = geometry(window, base._raw)
-    if (shape, strides, offset) == geometry(found._raw, base._raw):
-        return found
-    made: Tensor = f.as_strided(found, shape, strides, offset)
-    return made
-
-
 @functools.cache
 def _as_strided_node() -> type[Node]:
     from .operation import table
@@ -179,12 +191,16 @@ def _as_strided_node() -> type[Node]:
 class CopySlices(Node):
     """Backward of an in-place change of a view: the gradient of the base, with the changed part replaced."""
 
-    __slots__ = ("base", "dtype", "view")
+    __slots__ = ("base", "bits", "dtype", "path", "view")
 
-    def __init__(self, function: Node, base: Tensor, view: Any) -> None:
+    def __init__(self, function: Node, base: Tensor, changed: Tensor) -> None:
+        view = changed._raw
         self.base = (base._raw.shape, strides_of(base._raw))
         self.view = geometry(view, base._raw)
         self.dtype = view.dtype
+        self.path = changed._edge.path
+        now, before = bits_of(view), bits_of(base._raw)
+        self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
         self._like = like_of(base._raw)
@@ -204,7 +220,7 @@ class CopySlices(Node):
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype, grad.__class__ is Meta)
         result[...] = grad
-        part = as_strided_raw(result, *self.view, self.dtype)
+        part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
         grads = self.function()._run_raw(f, part.copy("K"))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
@@ -214,12 +230,7 @@ class CopySlices(Node):
             return self._run_wrapped(f, grad)
         result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
-        same = grad._raw.dtype == self.dtype
-        part = (
-            f.as_strided(result, *self.view)
-            if same
-            else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
-        )
+        part = f.as_strided(result, *self.view) if self.path is None else along(self.path, result)
         grads = self.function()._run_recorded(f, f.clone(part))
         if grads[0] is None:
             part.zero_()
@@ -238,13 +249,20 @@ class CopySlices(Node):
         places[...] = np.arange(places.size).reshape(shape)
         changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
         flat = f.reshape(grad, (places.size,))
-        part = f.reshape(f.index_select(flat, 0, changed), self.view[0])
+        part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:
             flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
         else:
-            flat = f.index_copy(flat, 0, changed, f.reshape(f.expand(grads[0], self.view[0]), (changed._raw.size,)))
+            new = self._read(f, f.expand(grads[0], self.view[0]))
+            flat = f.index_copy(flat, 0, changed, f.reshape(new, (changed._raw.size,)))
         return (f.reshape(flat, shape), *grads[1:])
+
+    def _read(self, f: Any, part: Any) -> Any:
+        """What lies in the changed part as the view reads it, and the other way round."""
+        conj, neg = self.bits
+        part = f.conj(part) if conj else part
+        return f.neg(part) if neg else part
 
 
 # ---------------------------------------------------------------- in-place
@@ -321,6 +339,8 @@ def bump(tensor: Tensor) -> None:
 
 def check_own_memory(raw: Any) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    if isinstance(raw, Sparse):
+        return
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -330,6 +350,7 @@ def check_own_memory(raw: Any) -> None:
 
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
+    written, read = memory_of(written), memory_of(read)
     if written is read and apart:
         raise _overlap()
     if not (isinstance(written, np.ndarray) and isinstance(read, np.ndarray) and written.size and read.size):
@@ -389,6 +410,10 @@ _SAME_EVERYWHERE = frozenset(
 
 def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
+    if isinstance(tensor._raw, Sparse):
+        tensor._raw = raw
+        bump(tensor)
+        return
     if apart:
         check_own_memory(tensor._raw)
     changes(tensor)
@@ -412,7 +437,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
         move_retained(tensor, view)
         return
     before = edge_of(view.base)
-    copy = CopySlices(node, view.base, tensor._raw)
+    copy = CopySlices(node, view.base, tensor)
     view.base._edge = (copy, 0)
     move_retained(view.base, before)
     if S.observer is not None:

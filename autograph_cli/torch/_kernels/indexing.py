@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import check_held
+
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
 
@@ -137,6 +139,7 @@ class Indexing:
         return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self._written(a, dim, index, value, self._put)
 
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
@@ -189,6 +192,7 @@ class Indexing:
         )
 
     def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self._slices(a, dim, index, value, self._put)
 
     index_fill_int_Tensor = index_fill_int_Scalar
@@ -233,13 +237,14 @@ class Indexing:
         return grad
 
     def fill_Scalar(self, a: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self.xp.full(a.shape, value, a.dtype)
 
     def fill_Tensor(self, a: Any, value: Any) -> Any:
         return self.xp.full(a.shape, value, a.dtype)
 
     def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
-        return self.chosen(mask, a.dtype.type(value), a)
+        return self.chosen(mask, self.held(value, a), a)
 
     def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]

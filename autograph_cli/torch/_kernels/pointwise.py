@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
+from .._core.dtypes import FROM_NUMPY, check_held, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import S
 
@@ -153,6 +153,11 @@ class Pointwise:
         except OverflowError:
             return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
 
+    def held(self, x: Any, like: Any) -> Any:
+        """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
+        check_held(x, like.dtype)
+        return self.number(x, like)
+
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
             a, b = a.astype(S.default_dtype), b.astype(S.default_dtype)
@@ -185,11 +190,18 @@ class Pointwise:
             return a * a * a
         if exponent == 0.5 and a.dtype.kind == "f":
             return self.xp.sqrt(a)
+        if exponent < 0 if a.dtype.kind in "iu" else False:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
         found = self.xp.power(a, self.number(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
-        return self.xp.power(a, b)
+        if b.dtype.kind != "i":
+            return self.xp.power(a, b)
+        # As in C: of the inverses of integers, only those of 1 and -1 are integers.
+        below = b < 0
+        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
+        return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
 
     def sigmoid(self, a: Any) -> Any:
         one = self.number(1, a)
@@ -204,6 +216,11 @@ class Pointwise:
         return a.conj() if a.dtype.kind == "c" else a
 
     conj_physical = conj
+
+    def resolve_conj(self, a: Any) -> Any:
+        return a
+
+    resolve_neg = resolve_conj
 
     def is_complex(self, a: Any) -> bool:
         return bool(a.dtype.kind == "c")
@@ -302,17 +319,17 @@ class Pointwise:
 
     def pow_Scalar(self, number: Any, exponent: Any) -> Any:
         exponent, number = self.with_number(exponent, number)
-        return self.xp.power(number, exponent)
+        return self.pow(number, exponent)
 
     def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return self.sub(b, a, alpha)
 
     def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
-        return a + (x * y if value == 1 else x * y * self.number(value, a))
+        return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
-        return a + (x / y if value == 1 else x / y * self.number(value, a))
+        return a + (x / y if value == 1 else x / y * self.held(value, a))
 
     def frac(self, a: Any) -> Any:
         return a - self.xp.trunc(a)
@@ -346,7 +363,7 @@ class Pointwise:
         return grad * self.conj((self.number(1, output) - output) * output)
 
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
-        w = self.number(weight, a)
+        w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Any) -> Any:

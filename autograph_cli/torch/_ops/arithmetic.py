@@ -27,6 +27,7 @@ def no_derivative(name: str) -> Formula:
 add = operation(
     "add(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
@@ -34,12 +35,14 @@ add = operation(
 sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     inline="{self} * {other}",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
@@ -47,6 +50,7 @@ mul = operation(
 true_divide = operation(
     "div(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
@@ -54,7 +58,9 @@ true_divide = operation(
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
     promotes=True,
+    number_first=True,
     node="DivBackward2",
+    saved={"rounding_mode": "rounding_mode"},
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )
@@ -246,7 +252,9 @@ def true_divide_(input: Tensor, other: Any) -> Any:
 
 
 @overloaded()
-def floor_divide(input: Tensor, other: Any) -> Any:
+def floor_divide(input: Any, other: Any) -> Any:
+    if not isinstance(input, Tensor):
+        return floor_divide_tensor, wrap_number(input, other), other
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
 
 

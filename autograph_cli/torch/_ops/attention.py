@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -31,6 +31,7 @@ flash_attention = operation(
     "(Tensor output, Tensor logsumexp)",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     nondifferentiable=("logsumexp",),
+    saved={"dropout_p": lambda: 0.0},
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -138,11 +139,11 @@ def _attend(
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
     if causal:
         mask = make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
-    right = operations.mul_Scalar(views.transpose_op(key, key.ndim - 2, key.ndim - 1), root)
+    right = operations.mul_Scalar(views.transpose(key, -2, -1), root)
     scores = linear.matmul(left, right)
     if mask is not None:
         scores = arithmetic.add(scores, _as_numbers(mask, query))
-    weights = safe_softmax(scores, scores.ndim - 1)
+    weights = safe_softmax(scores, dims.wrap(-1, scores.ndim))
     if dropout_p:
         weights = dropout(weights, dropout_p, True)
     return linear.matmul(weights, value), weights

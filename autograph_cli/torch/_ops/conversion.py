@@ -16,8 +16,9 @@ from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from .._core.views import strides_of
-from ._data import warn_once
+from . import unary as unary
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
@@ -89,7 +90,7 @@ def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_for
         return input
     category = dtypes.CATEGORY[dtype]
     if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
-        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+        warn_once("Casting complex values to real discards the imaginary part")
     run = to_copy if category >= dtypes.FLOATING else to_copy_plain
     made: Tensor = run(input, dtype, memory_format)
     return made
@@ -213,8 +214,8 @@ def _fact(name: str, ask: Callable[[Tensor], Any], function: bool = False) -> No
 _fact("is_floating_point", lambda t: t.dtype.is_floating_point, function=True)
 _fact("is_complex", lambda t: t.dtype.is_complex, function=True)
 _fact("is_signed", lambda t: t.dtype.is_signed, function=True)
-_fact("is_conj", lambda t: False, function=True)
-_fact("is_neg", lambda t: False, function=True)
+_fact("is_conj", unary.is_conj, function=True)
+_fact("is_neg", unary.is_neg, function=True)
 _fact("is_pinned", lambda t: False)
 _fact("numel", lambda t: int(t._raw.size), function=True)
 _fact("nelement", lambda t: int(t._raw.size))

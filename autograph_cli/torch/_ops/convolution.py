@@ -19,6 +19,7 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups)",
+    saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     joint={
         (
             "input",
@@ -57,6 +58,11 @@ convolution_backward = operation(
 im2col = operation(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Im2ColBackward0",
+    saved={
+        "self_sizes": None,
+        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
+        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
+    },
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -164,7 +170,7 @@ def _check(
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
         raise RuntimeError(
-            f"Given transposed={int(transposed)}, weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
+            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
             f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
         )
 

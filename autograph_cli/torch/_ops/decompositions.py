@@ -28,7 +28,7 @@ cholesky_op = operation(
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
     joint={
-        ("self", "input2"): lambda f, grad, input2, result, upper, mask: cholesky_solve_gradients(
+        ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
         )
     },
@@ -43,6 +43,7 @@ qr_op = operation(
 )
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
+    saved={"S_sym_argsize_minus_1": lambda A_sizes: min(A_sizes[-2:])},
     node="LinalgSvdBackward0",
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )
@@ -363,7 +364,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
             operations.zeros_of((*batch, m, m), input), svdvals(input), operations.zeros_of((*batch, n, n), input)
         )
     U, S, Vh = svd_op(input, not some, True)
-    return legacy_svd_result(U, S, mH(operations, Vh))
+    return legacy_svd_result(U, S, Vh.mH)
 
 
 @autocasts("linalg_eigh")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from ._data import array_of
 
 
@@ -149,10 +149,8 @@ def set_default_tensor_type(t: Any) -> None:
     """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
     from .creation import set_default_dtype
 
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-        "torch.set_default_device() as alternatives.",
-        UserWarning,
-        stacklevel=2,
+        "torch.set_default_device() as alternatives."
     )
     set_default_dtype(_dtype_of_type(t))

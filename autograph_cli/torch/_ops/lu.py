@@ -13,11 +13,13 @@ from .results import named_result
 
 lu_factor_ex_op = operation(
     "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
+    saved={"pivot": lambda: True},
     nondifferentiable=("pivots", "info"),
     A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
 )
 lu_op = operation(
     "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)",
+    saved={"pivot": "pivot"},
     nondifferentiable=("P",),
     A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
 )
@@ -25,6 +27,11 @@ lu_unpack_op = operation(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
     "-> (Tensor L, Tensor U, Tensor P)",
     nondifferentiable=("P",),
+    saved={
+        "LU_data_sizes": None,
+        "LU_data_sym_argsize_minus_1": lambda LU_data_sizes: LU_data_sizes[-1],
+        "LU_data_sym_argsize_minus_2": lambda LU_data_sizes: LU_data_sizes[-2],
+    },
     LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
 )
 lu_solve_op = operation(

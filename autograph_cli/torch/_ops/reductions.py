@@ -27,12 +27,14 @@ sum_dim = operation(
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "mean",
     node="MeanBackward1",
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -250,7 +252,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
     wrapped = dims.wrap_all(dim, input.ndim)
-    return wrapped if wrapped else tuple(range(input.ndim))
+    return wrapped if wrapped else dims.given_sizes(range(input.ndim), ())
 
 
 @composite(out=True)
@@ -276,9 +278,11 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=raw_dtype(dtype))
 
 
-def correction_of(unbiased: Any, correction: Any) -> Any:
+def correction_of(unbiased: Any, correction: Any, dim: Any) -> Any:
     if correction is not None:
         return correction
+    if unbiased is None and dim is None:
+        return dims.given(1, None)
     return 1 if unbiased is None or unbiased else 0
 
 
@@ -304,7 +308,8 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
-    result: Tensor = run(input, folded, correction=correction_of(unbiased, correction), keepdim=keepdim)
+    freedom = correction_of(unbiased, correction, dim)
+    result: Tensor = run(input, folded, correction=freedom, keepdim=keepdim)
     return result
 
 

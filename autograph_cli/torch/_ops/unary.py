@@ -11,7 +11,9 @@ from .._core.device_dispatch import is_meta
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
 abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
@@ -170,7 +172,29 @@ lerp_scalar = operation(
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )
-_conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
+
+
+def _conjugated(f: Any, a: Any) -> Any:
+    if a.dtype.kind != "c":
+        raise RuntimeError("_conj is for complex tensors: conj gives a real one back as it is")
+    return flip(a, True, False)
+
+
+_conj = operation(
+    "_conj(Tensor self)",
+    _conjugated,
+    node="ConjBackward0",
+    view=True,
+    rereads=True,
+    self=lambda f, grad: f.conj(grad),
+)
+_neg_view = operation(
+    "_neg_view(Tensor self)",
+    lambda f, a: flip(a, False, True),
+    view=True,
+    rereads=True,
+    self=lambda f, grad: f.neg(grad),
+)
 
 publish(
     abs,
@@ -197,6 +221,7 @@ publish(
     frac,
     inplace=True,
 )
+publish(_conj, _neg_view)
 publish(sgn, inplace=True)
 publish(sign, inplace=True)
 publish(neg, inplace=True, aliases=("negative",))
@@ -241,9 +266,26 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if input._raw.dtype.kind == "c" else input
 
 
-@composite()
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are conjugated when they are read."""
+    return bits_of(whole(input._raw))[0]
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are negated when they are read."""
+    return bits_of(whole(input._raw))[1]
+
+
+@composite(formula=True)
 def resolve_conj(input: Tensor) -> Tensor:
-    return input
+    """A copy with the conjugated elements in memory; the tensor itself where they are."""
+    return clone(input) if is_conj(input) else input
+
+
+@composite(formula=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """A copy with the negated elements in memory; the tensor itself where they are."""
+    return clone(input) if is_neg(input) else input
 
 
 @composite()

@@ -16,6 +16,7 @@ from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import in_shape, materialize, share, spanned, strides_of
 from . import unary as unary
+from ._errors import all_tensors
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -98,6 +99,7 @@ slice_backward = operation(
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
+    saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
@@ -153,6 +155,12 @@ def view(input: Tensor, *size: Any) -> Tensor:
 
 def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     """The same bytes read as another dtype: outside the graph, for it has no derivative."""
+    for bit, what in (
+        (unary.is_conj, "conjugate view tensors"),
+        (unary.is_neg, "tensors with negative bit set"),
+    ):
+        if dtype is not input.dtype and bit(input):
+            raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     made = share(input, counts=True)
     if isinstance(made, Wrapped):
         return made._lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
@@ -318,7 +326,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
             f"destination ({sides[1]} dims)"
         )
-    wrapped = [tuple(dims.wrap(d, n) for d in side) for side in sides]
+    wrapped = [tuple(int(dims.wrap(d, n)) for d in side) for side in sides]
     for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
         if len(set(found)) < len(found):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({side})")
@@ -365,7 +373,14 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
         )
-    return select_op(input, d, i % n if n else 0)
+    return select_op(input, d, dims.wrap(i, n))
+
+
+def window(start: int | None, end: int | None, step: int, n: int) -> tuple[int, int, int]:
+    """A slice of `n` elements, cut to what is there, of which the node shows what was given."""
+    lo, hi, _ = slice(start, end, step).indices(n)
+    hi = max(lo, hi)
+    return lo if lo == start else dims.given(lo, start), hi if hi == end else dims.given(hi, end), step
 
 
 @composite()
@@ -394,7 +409,8 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return as_strided_op(input, tuple(size), tuple(stride), window_offset(input, size, stride, storage_offset))
+    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), place)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -430,7 +446,7 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
     shape = dims.broadcast(*(x._raw.shape for x in given))
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
 
@@ -452,7 +468,7 @@ def _matrix_transpose(name: str) -> property:
             return permute_op(self, tuple(reversed(range(self.ndim))))
         if not self.ndim:
             return self
-        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1)
+        flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim))
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -14,6 +13,7 @@ from .._core.node import Handle, add_hook
 from .._core.registry import functions
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._ops.sparse import no_rows
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -164,10 +164,9 @@ class Optimizer:
     def _check_against_others(self, new: dict[str, Any]) -> None:
         params = set(new["params"])
         if len(params) != len(new["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=4,
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         named = "param_names" in new
         for group in self.param_groups:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._core.node import Handle, add_hook
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 from ...autograd.function import Function
 
 Hooks = dict[int, Callable[..., Any]]
@@ -70,10 +70,9 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                     _run_forward_hook(module, hooks[key], key in with_kwargs, args, kwargs, None)
                 except Exception as error:
                     what = "global module" if hooks is everywhere.forward else "module"
-                    warnings.warn(
+                    warn(
                         f"{what} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                        f"another error was raised in forward: {error}",
-                        stacklevel=2,
+                        f"another error was raised in forward: {error}"
                     )
         raise
 
@@ -155,12 +154,11 @@ def _watch_last_node(module: Any, result: Any, hooks: list[Callable[..., Any]]) 
     if not isinstance(result, Tensor) and not (
         isinstance(result, tuple) and all(isinstance(x, Tensor) for x in result)
     ):
-        warnings.warn(
+        warn(
             "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
             "deprecated and will be removed in future versions. This hook will be missing some of the grad_output. "
             "Please use register_full_backward_hook to get the documented behavior.",
             FutureWarning,
-            stacklevel=4,
         )
     for hook in hooks:
         node.register_hook(lambda grad_in, grad_out, hook=hook: hook(module, grad_in, grad_out))
@@ -203,10 +201,9 @@ class BackwardHook:
     def on_outputs(self, result: Any) -> Any:
         is_tuple = isinstance(result, tuple)
         if not is_tuple and not isinstance(result, Tensor):
-            warnings.warn(
+            warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                f"{type(result)}",
-                stacklevel=5,
+                f"{type(result)}"
             )
         self.n_outputs = len(result) if is_tuple else 1
         found, self.outputs, node = _through(result if is_tuple else (result,))
@@ -248,11 +245,10 @@ class BackwardHook:
         return tuple(grads[i] for i in self.outputs) if changed_any else None
 
     def _without_inputs(self, grads: tuple[Any, ...]) -> None:
-        warnings.warn(
+        warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
+            "#torch.nn.Module.register_full_backward_hook for more details."
         )
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.n_inputs, grads)

@@ -24,6 +24,7 @@ from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, a
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._loading import _IncompatibleKeys  # noqa: F401  (found here, as in PyTorch)
 from ._members import announced, check_name
 
 __all__ = ["Module"]
@@ -99,11 +100,12 @@ class Module:
         if S.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         calls = L.calls
-        calls.append((next_call_nr(), self, args, kwargs))
+        depth = len(calls)
         try:
+            calls.append((next_call_nr(), self, args, kwargs))
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         finally:
-            calls.pop()
+            del calls[depth:]
 
     # -- attributes
 
