@@ -106,6 +106,7 @@ _OPERATIONS = (
     "cdist",
     "default_device",
     "random_variates",
+    "foreach",
 )
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
