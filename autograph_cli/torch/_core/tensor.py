@@ -151,7 +151,7 @@ class Tensor(metaclass=Named):
                 view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
@@ -430,5 +430,5 @@ def _warn_non_leaf_grad() -> None:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
