@@ -29,6 +29,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cl
 
 from ._core import arg_check, dtypes, registry
 from ._core import layout as _layout
+from ._core import overrides as _overrides
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.layout import (
@@ -112,7 +113,7 @@ _OPERATIONS = (
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __name__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | arg_check.guard("Tensor", _METHODS)).items():
+for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Size.__module__ = "torch"
@@ -131,6 +132,7 @@ from . import (
     nn,
     ops,
     optim,
+    overrides,
     profiler,
     random,
     serialization,
@@ -199,9 +201,11 @@ legacy_contiguous_format = contiguous_format
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
-globals().update(registry.functions | arg_check.guard("torch", registry.functions))
+globals().update(
+    registry.functions | _overrides.copies(registry.functions) | arg_check.guard("torch", registry.functions)
+)
 for _part in (fft, linalg, special):
-    vars(_part).update(arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
+    vars(_part).update(_overrides.copies(vars(_part)) | arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
 globals().update(_FORMER)
 
 

@@ -27,12 +27,12 @@ def test_each_name_that_is_lacking_is_named_by_its_error(path):
     assert [name for name in LACKING[path] if name not in said_of(owner, name)] == []
 
 
-def test_a_class_that_operations_would_have_to_ask_is_refused():
-    with pytest.raises(NotImplementedError, match=r"Logged\.__torch_function__ is not available"):
+def test_a_class_that_wants_to_be_asked_below_autograd_is_refused():
+    with pytest.raises(NotImplementedError, match=r"Wrapper\.__torch_dispatch__ is not available"):
 
-        class Logged(torch.Tensor):
+        class Wrapper(torch.Tensor):
             @classmethod
-            def __torch_function__(cls, func, types, args=(), kwargs=None):
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
                 return func(*args)
 
 
