@@ -27,6 +27,7 @@ from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
 from .storages import resized
 from .tensor import Tensor, inference_result, make
+from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
@@ -237,6 +238,13 @@ def put(target: Tensor, raw: Any) -> None:
             target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
+        if target._raw.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
+                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
 

@@ -14,6 +14,7 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
+from .._core.user_warnings import warn_once
 from .._core.views import in_shape, materialize, share, spanned, strides_of
 from . import unary as unary
 from ._errors import all_tensors
@@ -142,7 +143,9 @@ def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[in
 
 
 @composite(function=False)
-def view(input: Tensor, *size: Any) -> Tensor:
+def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    if dtype is not None:
+        return _view_dtype(input, dtype)
     if (
         len(size) == 1
         and not isinstance(size[0], (int, tuple, list))
@@ -464,6 +467,15 @@ def _matrix_transpose(name: str) -> property:
             )
         if name == "H" and self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        if not self.ndim and name in ("T", "H"):
+            instead = "This function is the identity in these cases." if name == "T" else "Consider using x.conj()."
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
+        elif name == "T" and self.ndim != 2:
+            warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            )
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
         if not self.ndim:
