@@ -132,7 +132,7 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or L.autocast is not None)
+        plain = not (self.recorded or L.anomaly or L.autocast is not None or S.sparse)
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -325,7 +325,7 @@ class Pass:
                 return [None] * len(node._edges)
         grads = (
             self._formulas(node, g, self.recorded)
-            if self.recorded or L.autocast is None
+            if self.recorded or (L.autocast is None and not S.sparse)
             else self._cast_formulas(node, g)
         )
         if L.anomaly and L.check_nan:
@@ -356,7 +356,7 @@ class Pass:
         return run(f, g) if edges is None else run(f, g, edges)
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
-        """The same under autocast, where operations choose their dtypes."""
+        """The same as operations that are not recorded: under autocast these choose their dtypes, and they know sparse tensors."""
         given = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
         return [self._unwrap(x) for x in self._formulas(node, given, recorded=True)]
 

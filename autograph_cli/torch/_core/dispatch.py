@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,8 @@ from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
 from .storages import resized
 from .tensor import Tensor, inference_result, make
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .user_warnings import warn
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -201,9 +202,23 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    if by_elements(op):
+        check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
         put(target, raw)
     return out
+
+
+def by_elements(op: Operation) -> bool:
+    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    return bool(op.pointwise or op.promotes)
+
+
+def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: bool = False) -> None:
+    """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
+    for x in given:
+        for target in targets:
+            check_overlap(target._raw, x._raw, apart)
 
 
 def put(target: Tensor, raw: Any) -> None:
@@ -223,6 +238,13 @@ def put(target: Tensor, raw: Any) -> None:
             target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
+        if target._raw.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
+                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
 

@@ -36,7 +36,8 @@ class Level:
     def made(self, x: Tensor) -> bool:
         """Whether `x`, or what it is a view of, was made while this transform ran."""
         edge = x._edge
-        level: Level | None = getattr(edge.base if edge.__class__ is View else x, "_born", None)
+        base = edge.base if edge.__class__ is View and not isinstance(x, Wrapped) else x
+        level: Level | None = getattr(base, "_born", None)
         while level is not None and level is not self:
             level = level.outer
         return level is self
@@ -248,6 +249,13 @@ def belongs_here(result: Any) -> Any:
         if isinstance(x, Tensor) and L.levels:
             x._born = L.levels[-1]
     return result
+
+
+def born_with(tensor: Tensor, views: Any) -> Any:
+    """Views that a transform further out has made, as tensors of the transform in which what they show was made."""
+    for x in views if isinstance(views, (tuple, list)) else (views,):
+        x._born = getattr(tensor, "_born", None)
+    return views
 
 
 def refuse_call(name: str) -> None:

@@ -64,6 +64,7 @@ class Shared:
         "lazy",
         "observer",
         "reserved",
+        "sparse",
         "special",
         "without_grad",
         "witness",
@@ -73,6 +74,8 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.sparse = 0
+        """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.lazy = 0
         """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
@@ -121,6 +124,11 @@ class Local(threading.local):
     """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
+
+    function_modes: tuple[Any, ...] = ()
+    """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
+    overrides_off: int = 0
+    """Whether classes, or classes and modes, are not asked instead of functions."""
 
     @property
     @uninterruptible
@@ -182,6 +190,8 @@ _MODES = (
     "forward",
     "autocast",
     "wrapping",
+    "function_modes",
+    "overrides_off",
 )
 
 

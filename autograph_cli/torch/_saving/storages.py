@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.dtypes import dtype
+from .._core.sparse_arrays import Sparse
 from .._core.storages import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
@@ -126,7 +127,7 @@ class Places:
 
         RuntimeError where tensors of different dtypes share memory.
         """
-        if tensor.is_sparse:
+        if isinstance(tensor._raw, Sparse):
             raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
         raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
