@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .memory_format import slowest_first
 from .stream import Stream
 
 Array = npt.NDArray[Any]
@@ -78,14 +79,9 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
     return values.reshape(shape)
 
 
-def order_of(raw: Array) -> list[int]:
-    """The dimensions from the one whose elements lie farthest apart in memory to the one where they lie side by side."""
-    return sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
-
-
 def is_permuted(raw: Array) -> bool:
     """Whether the dimensions lie in another order than the first one outermost."""
-    moving = [d for d in order_of(raw) if raw.shape[d] != 1]
+    moving = [d for d in slowest_first(raw) if raw.shape[d] != 1]
     return moving != sorted(moving)
 
 
@@ -93,7 +89,7 @@ def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
     """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
-    order = order_of(raw)
+    order = slowest_first(raw)
     return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
 
 

@@ -18,6 +18,7 @@ from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
+from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
@@ -445,7 +446,7 @@ _bernoulli_one = _fills(
 
 def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
     chances = f.xp.broadcast_to(p, a.shape)
-    order = samplers.order_of(a)
+    order = slowest_first(a) if a.ndim else []
     draw = lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()]  # noqa: E731
     return (
         _drawn_for(draw, chances.transpose(order)).transpose(np.argsort(order)) if order else _drawn_for(draw, chances)

@@ -16,6 +16,8 @@ LAYOUTS = {
     "permuted": "torch.zeros(2, 3, 4).permute(2, 0, 1)",
     "every second": "torch.zeros(6, 8)[:, ::2]",
     "every second transposed": "torch.zeros(6, 8)[:, ::2].t()",
+    "expanded": "torch.zeros(3, 1, 4).transpose(0, 2).expand(4, 2, 3).contiguous()",
+    "long and short": "torch.zeros(3, 1, 2).transpose(0, 2)",
     "part": "torch.zeros(5, 6)[1:, 1:]",
     "channels last": "torch.zeros(2, 3, 2, 2).to(memory_format=torch.channels_last)",
 }
@@ -25,7 +27,7 @@ x.normal_(); x.uniform_(); x.exponential_(); x.geometric_(0.3); x.cauchy_(); x.l
 x.bernoulli_(torch.linspace(0, 1, x.numel()).reshape(x.shape)); torch.bernoulli(x + 0.4); x.double().normal_(); x.half().normal_()
 torch.view_as_real(torch.zeros(x.shape[::-1], dtype=torch.complex64).permute(*range(x.ndim - 1, -1, -1)).normal_())
 F.dropout(x + 1); F.dropout(x.add_(1), inplace=True); F.alpha_dropout(x + 1, 0.4, True); F.rrelu(x - 1, training=True); F.gumbel_softmax(x, dim=0)
-torch.rand_like(x); torch.randn_like(x); torch.randint_like(x, 50); torch.poisson(x + 3); torch.binomial(x + 5, x + 0.4); torch.normal(x, x + 1); torch.normal(x, 2.0)
+torch.rand_like(x); torch.randn_like(x); torch.randint_like(x, 50); torch.poisson(x + 3); torch.randn_like(x[:1].expand_as(x)); torch.rand_like(x[..., :1].expand_as(x)); torch.binomial(x + 5, x + 0.4); torch.normal(x, x + 1); torch.normal(x, 2.0)
 torch.nn.init.xavier_uniform_(x[None]); torch.nn.init.kaiming_normal_(x[None]); torch.nn.init.trunc_normal_(x); torch.multinomial(x.flatten(0, -2) + 1, 2) if x.ndim > 1 else x
 """
 
