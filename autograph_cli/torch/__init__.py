@@ -107,6 +107,7 @@ _OPERATIONS = (
     "cdist",
     "default_device",
     "random_variates",
+    "foreach",
 )
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
@@ -238,6 +239,8 @@ def __getattr__(name: str) -> Any:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
         return importlib.import_module(".compiler", __name__).compile
+    if f"torch.{name}" in _missing.NOT_REBUILT:
+        raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
         f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
