@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from .state import L, S, next_sequence_nr
 from .storages import resized
 from .tensor import Tensor, inference_result, make
 from .user_warnings import warn
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -202,9 +202,23 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    if by_elements(op):
+        check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
         put(target, raw)
     return out
+
+
+def by_elements(op: Operation) -> bool:
+    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    return bool(op.pointwise or op.promotes)
+
+
+def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: bool = False) -> None:
+    """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
+    for x in given:
+        for target in targets:
+            check_overlap(target._raw, x._raw, apart)
 
 
 def put(target: Tensor, raw: Any) -> None:
@@ -350,7 +364,18 @@ def number_of(tensor: Any) -> Any:
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return number_of(tensor) is not None
+    return written_number(tensor) is not None
+
+
+def written_number(tensor: Tensor) -> Any:
+    """The Python number that the engine made this tensor of; or None."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return None
+    number = raw.item()
+    kinds = (float, int, bool, complex)
+    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
+    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
