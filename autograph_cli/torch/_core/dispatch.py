@@ -364,7 +364,18 @@ def number_of(tensor: Any) -> Any:
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return number_of(tensor) is not None
+    return written_number(tensor) is not None
+
+
+def written_number(tensor: Tensor) -> Any:
+    """The Python number that the engine made this tensor of; or None."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return None
+    number = raw.item()
+    kinds = (float, int, bool, complex)
+    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
+    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:

@@ -477,7 +477,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if op.name == "abs" and target._raw.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     _check_apart(op, args)
-    result = _result_for(target, general.compute(op, args)[0])
+    compute = general.compute if L.watcher is None else L.watcher.changed
+    result = _result_for(target, compute(op, args)[0])
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
