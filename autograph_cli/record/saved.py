@@ -11,14 +11,15 @@ import numpy as np
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.tape import Kept, Row, Tape, key_of, number_of
 from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._core.dims import Given
 from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, Node
-from autograph_cli.torch._core.operation import _saved_attribute
+from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = (bool, int, float, complex, str)
-_KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype))
+_KEPT_AS_THEY_ARE = frozenset((*_PLAIN, type(None), np.dtype, Given))
 _LONGEST = 60
 
 
@@ -99,7 +100,7 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(_saved_attribute, cls._item_names))
+    return tuple(map(attribute, cls._item_names))
 
 
 def _find_leaves(tape: Tape, rows: Iterable[Row], storages: Mapping[int, int], start: int) -> None:
@@ -146,7 +147,7 @@ def _is_size(item: Any) -> bool:
 def is_plain(item: Any) -> bool:
     """Whether this is a number, a text, or a tuple of such, which can be kept without keeping anything else."""
     kind = item.__class__
-    return kind in _KEPT_AS_THEY_ARE or (kind is tuple and _KEPT_AS_THEY_ARE.issuperset(map(type, item)))
+    return kind in _KEPT_AS_THEY_ARE or (issubclass(kind, tuple) and _KEPT_AS_THEY_ARE.issuperset(map(type, item)))
 
 
 def plain_places(cls: type[Node] | None, kept: Iterable[Kept]) -> list[tuple[int, Any]]:

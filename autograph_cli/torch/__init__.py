@@ -18,9 +18,11 @@ from typing import Any
 from . import _kernels, _missing
 from ._core import device_dispatch, fp_warnings
 from ._kernels.meta_kernels import meta
+from ._kernels.sparse import computed
 
 device_dispatch.kernels_by_device["cpu"] = _kernels.cpu
 device_dispatch.kernels_by_device["meta"] = meta
+device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
@@ -216,6 +218,7 @@ _AT_NEED = (
     "onnx",
     "profiler",
     "return_types",
+    "sparse",
     "storage",
     "testing",
     "torch_version",

@@ -19,9 +19,11 @@ import numpy as np
 from .class_names import type_name
 from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
+from .user_warnings import warn_once
 
 QUICK = frozenset(
     (
+        "add",
         "add_",
         "argmax",
         "backward",
@@ -74,6 +76,7 @@ QUICK = frozenset(
         "squeeze",
         "stack",
         "std",
+        "sub",
         "sub_",
         "sum",
         "t",
@@ -121,6 +124,7 @@ def looks_itself(run: Any) -> bool:
         op is not None
         and not hasattr(run, "__wrapped__")
         and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+        and op.name not in ("add", "sub")
     )
 
 
@@ -250,10 +254,30 @@ class Check:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
     ) -> tuple[list[Any], dict[str, Any]] | None:
         """The arguments of a failed call with Python's integers in the place of NumPy's; where there are none, `explain`."""
+        if modern := self._modern(args, kwargs):
+            return modern
         if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
             return [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
         self.explain(args, kwargs, error)
         return None
+
+    def _modern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments of a call in a deprecated form, such as `p.add_(-lr, grad)`, in today's; with PyTorch's warning."""
+        if self.parser is None or not any(s.hidden for s in self.parser.signatures):
+            return None
+        own = 1 if self.space == "Tensor" else 0
+        old = self.parser.fitting(args[own:], kwargs)
+        if old is None or not old.hidden:
+            return None
+        given = dict(zip((p.name for p in old.parameters), args[own:], strict=False)) | dict(kwargs)
+        new = next(s for s in self.parser.signatures if not s.hidden and given.keys() <= {p.name for p in s.parameters})
+        warn_once(
+            f"This overload of {self.name} is deprecated:\n\t{self.name}{old}\nConsider using one of the following "
+            f"signatures instead:\n\t{self.name}{new}",
+            about="This overload",
+        )
+        places = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
+        return [*args[:own], *places], given
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""

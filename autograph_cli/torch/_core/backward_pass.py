@@ -132,7 +132,7 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or L.autocast is not None)
+        plain = not (self.recorded or L.anomaly or L.autocast is not None or S.sparse)
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -157,6 +157,8 @@ class Pass:
             else:
                 grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
             if not keep and node._frees:
+                if node._keep is not None:
+                    node._kept = node._keep(node._saved)
                 node._saved = None
             for edge, g in zip(node._edges, grads, strict=False):
                 if edge is None:
@@ -217,6 +219,8 @@ class Pass:
         if extra is not None and extra.hooks:
             self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
+            if node._keep is not None:
+                node._kept = node._keep(node._saved)
             node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -321,7 +325,7 @@ class Pass:
                 return [None] * len(node._edges)
         grads = (
             self._formulas(node, g, self.recorded)
-            if self.recorded or L.autocast is None
+            if self.recorded or (L.autocast is None and not S.sparse)
             else self._cast_formulas(node, g)
         )
         if L.anomaly and L.check_nan:
@@ -352,7 +356,7 @@ class Pass:
         return run(f, g) if edges is None else run(f, g, edges)
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
-        """The same under autocast, where operations choose their dtypes."""
+        """The same as operations that are not recorded: under autocast these choose their dtypes, and they know sparse tensors."""
         given = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
         return [self._unwrap(x) for x in self._formulas(node, given, recorded=True)]
 

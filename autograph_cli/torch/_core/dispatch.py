@@ -27,6 +27,7 @@ from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
 from .storages import resized
 from .tensor import Tensor, inference_result, make
+from .user_warnings import warn
 from .views import bump, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
@@ -223,6 +224,13 @@ def put(target: Tensor, raw: Any) -> None:
             target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
+        if target._raw.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
+                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
 
@@ -333,13 +341,16 @@ def wrap_number(number: Any, beside: Tensor) -> Tensor:
     return wrapped
 
 
+def number_of(tensor: Any) -> Any:
+    """The Python number of which the engine made this tensor; None if it did not."""
+    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
+        return None
+    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
+
+
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return False
-    number = raw.item()
-    return any(_numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex))
+    return number_of(tensor) is not None
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
@@ -403,7 +414,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     items: list[Any] = []
     for guard, output, place, tail in op.saving:
         if guard is not None and edges[guard] is None:
-            items.append(None)
+            items.append(() if tail else None)
         elif output is not None:
             made = outputs[output]
             if made._counter is None:

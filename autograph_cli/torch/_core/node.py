@@ -77,13 +77,15 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
+    _keep: Callable[[Any], Any] | None = None
+    """What of `_saved` stays readable when the tensors are let go, for `_kept`; None: nothing."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
@@ -113,6 +115,11 @@ class Node(metaclass=NodeType):
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
         return tuple((None, 0) if edge is None else shown(edge) for edge in self._edges)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the node leads to something that a gradient is wanted of."""
+        return True
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -158,8 +165,17 @@ class Node(metaclass=NodeType):
         results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __dir__(self) -> list[str]:
+        own = getattr(self, "__dict__", ())
+        names = (*super().__dir__(), *type(self).__dict__)
+        return sorted({n for n in names if not n.startswith("_") or n.startswith(_SHOWN) or n in own})
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_set_sequence_nr")
+"""How PyTorch's names of a node begin that begin with an underscore."""
 
 
 def _operations() -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._kernels.lazy import Lazy, resolved
+from .interrupts import contextmanager
 from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import L
 
@@ -285,9 +285,8 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     else:
         return item
     pack, unpack_hook = L.saved_hooks[-1]
-    hooks, mode = L.saved_hooks, L.grad
+    hooks, mode, version = L.saved_hooks, L.grad, given._version
     L.saved_hooks, L.grad = (), False
-    version = given._version
     try:
         packed = pack(given)
     finally:
@@ -302,24 +301,36 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node."""
+    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out from it."""
 
-    def __init__(self, node: Node, index: int) -> None:
+    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+        self._derived = derived
         self._node = node
         self._index = index
+        self._place = place
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
-        node, index = self._node, self._index
+        node, index, place = self._node, self._index, self._place
+        if self._derived:
+            raise NotImplementedError(
+                f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
+                f"_saved_{node._item_names[index]}; register them there"
+            )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
+        item = node._saved[index] if place is None else node._saved[index]._items[place]
+        if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
             )
-        if node._saved[index] is None:
+        if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index)
+        tensor = unpack(node, index) if place is None else node._saved[index].tensors()[place]
+        packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
+        if place is not None:
+            node._saved[index]._items[place] = packed
+            return
         items = list(node._saved)
-        items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))
+        items[index] = packed
         node._saved = packed_items(node, items)

@@ -25,7 +25,7 @@ from .node import (
 )
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_rows import Rows
+from .sparse_arrays import Coo, Csr
 from .state import L
 from .user_warnings import warn
 
@@ -105,13 +105,14 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, strided
+        from .layout import sparse_coo, sparse_csr, strided
 
-        return sparse_coo if self.is_sparse else strided
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo)
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
@@ -150,7 +151,7 @@ class Tensor(metaclass=Named):
                 view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
@@ -429,5 +430,5 @@ def _warn_non_leaf_grad() -> None:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )

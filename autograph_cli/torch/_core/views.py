@@ -13,6 +13,7 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, freed, short_name
+from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, make
@@ -334,6 +335,8 @@ def bump(tensor: Tensor) -> None:
 
 def check_own_memory(raw: Any) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    if isinstance(raw, Sparse):
+        return
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -391,6 +394,10 @@ _SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_fill", "inde
 
 def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
+    if isinstance(tensor._raw, Sparse):
+        tensor._raw = raw
+        bump(tensor)
+        return
     if apart:
         check_own_memory(tensor._raw)
     if isinstance(tensor._raw, np.generic):

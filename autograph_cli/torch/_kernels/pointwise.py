@@ -171,6 +171,8 @@ class Pointwise:
     def mul_Scalar(self, a: Any, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
+        elif other.__class__ is complex and a.dtype.kind != "c":
+            a, other = self.with_number(a, other)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Any) -> Any:

@@ -60,6 +60,7 @@ div_mode = operation(
     promotes=True,
     number_first=True,
     node="DivBackward2",
+    saved={"rounding_mode": "rounding_mode"},
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )

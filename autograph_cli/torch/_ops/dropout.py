@@ -34,6 +34,7 @@ native_dropout_backward = operation(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
+    saved={"grad_output": "grad_output"},
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )

@@ -16,6 +16,7 @@ from .nonlinear import undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
@@ -40,6 +41,18 @@ bag_op = operation(
     "Tensor? per_sample_weights, bool include_last_offset, int padding_idx) -> "
     "(Tensor result, Tensor offset2bag, Tensor bag_size, Tensor max_indices)",
     node="EmbeddingBagBackward0",
+    saved={
+        "offset2bag": None,
+        "bag_size": None,
+        "max_indices": None,
+        "weight_sizes": None,
+        "offsets": "offsets",
+        "result1": "offset2bag",
+        "result2": "bag_size",
+        "result3": "max_indices",
+        "sparse": "sparse",
+        "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
+    },
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
     weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode, per_sample_weights, padding_idx: (
         f._embedding_bag_backward(

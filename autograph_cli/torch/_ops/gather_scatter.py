@@ -35,6 +35,7 @@ index_fill_tensor = operation(
 )
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
+    saved={"source_dim": lambda source_sizes: len(source_sizes)},
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -106,10 +107,10 @@ take_op = operation(
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
-    self=lambda f, grad, index, source_sizes, accumulate: (
-        grad if accumulate else f.put(grad, index, f.zeros_of(source_sizes, grad), False)
+    self=lambda f, grad, index, source, accumulate: (
+        grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),
-    source=lambda f, grad, index, source_sizes: f.reshape(f.take(grad, index), source_sizes),
+    source=lambda f, grad, index, source: f.reshape(f.take(grad, index), source.shape),
 )
 
 

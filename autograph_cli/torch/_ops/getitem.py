@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.class_names import type_name
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
@@ -59,7 +60,7 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     n = shape[dim]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {where} with size {n}")
-    return views.select_op(input, dim, index + n if index < 0 else index)
+    return views.select_op(input, dim, dims.wrap(index, n))
 
 
 def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
@@ -71,10 +72,9 @@ def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
     step = 1 if window.step is None else window.step.__index__()
     if step < 1:
         raise ValueError("step must be greater than zero")
-    n = input._raw.shape[dim]
-    start, end = (None if x is None else x.__index__() for x in (window.start, window.stop))
-    lo, hi, _ = slice(start, end, step).indices(n)
-    return views.slice_op(input, dim, lo, max(lo, hi), step)
+    start = 0 if window.start is None else window.start.__index__()
+    end = sys.maxsize if window.stop is None else window.stop.__index__()
+    return views.slice_op(input, dim, *views.window(start, end, step, input._raw.shape[dim]))
 
 
 def _items(index: Any) -> tuple[Any, ...]:

@@ -20,12 +20,22 @@ Sizes = tuple[int, ...]
 # ---------------------------------------------------------------- resizing
 
 
+def _scale(place: int) -> Any:
+    return lambda scales: scales[place]
+
+
 def _resizing(name: str) -> Any:
     """An operation that resizes, and its adjoint."""
     node = camel(name.replace("1d", "1D").replace("2d", "2D").replace("3d", "3D"))
+    dims = int(next(filter(str.isdigit, name)))
+    shown: dict[str, Any] = {"output_size": "output_size"} | ({"align_corners": None} if "nearest" in name else {})
+    shown |= {"scales": lambda scales: scales[0]} if dims == 1 else {"scales": None}
+    if dims > 1:
+        shown |= {f"scales_{axis}": _scale(i) for i, axis in enumerate("dhw"[-dims:])}
     run = operation(
         f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
         node=f"{node}Backward0",
+        saved=shown,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),

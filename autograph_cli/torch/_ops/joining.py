@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dims
 from .._core.class_names import type_name
 from .._core.operation import operation
@@ -13,10 +15,12 @@ from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(
@@ -31,10 +35,12 @@ split_with_sizes = operation(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim)",
     view=True,
     list_result=True,
+    saved={"split_sizes": "split_sizes"},
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
 )
 unbind_op = operation(
     "unbind(Tensor self, int dim=0)",
+    saved={"self_sizes": None},
     view=True,
     list_result=True,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
@@ -143,6 +149,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             )
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
         return found
+    if isinstance(split_size_or_sections, np.integer):
+        return split(input, int(split_size_or_sections), d)
     if not isinstance(split_size_or_sections, (tuple, list)):
         kind = type_name(split_size_or_sections)
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")

@@ -452,7 +452,7 @@ def gaussian_nll_loss(
     size, given = input._raw.shape, var._raw.shape
     if given != size:
         if given == size[:-1]:
-            var = views.unsqueeze_op(var, var.ndim)
+            var = views.unsqueeze(var, -1)
         elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import keyword
 import math
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.interpreter_stack import below
+from .._core.interrupts import contextmanager
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
@@ -131,7 +131,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextlib.contextmanager
+@contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
     """A block after which the default generator goes on as if the block had not been there."""
     state = default_generator.get_state()
@@ -504,6 +504,7 @@ _normal_mean = operation(
     "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)",
     _around,
     node="NormalBackward1",
+    saved={"mean_sym_sizes": "mean_sizes"},
     mean=_zeros,
 )
 _normal_std = operation(
@@ -516,6 +517,7 @@ _normal_both = operation(
     "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward3",
+    saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
     mean=_zeros,
     std=_zeros,
 )

@@ -84,7 +84,7 @@ def tensor_split(
     given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    d = dims.wrap(dim, input.ndim)
+    d = int(dims.wrap(dim, input.ndim))
     n = input._raw.shape[d]
     if isinstance(given, Tensor):
         given = _split_indices(given)
@@ -252,6 +252,7 @@ def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
 block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 
@@ -403,7 +404,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         if not -n <= x < n:
             raise RuntimeError(f"Rotation {name} out of range, {name} = {x}")
     a, b = d.wrap_all(plane, n)
-    return rot90_op(input, k % 4, (a, b))
+    return rot90_op(input, d.given(k % 4, k), (a, b))
 
 
 rot90_op = operation(

@@ -17,6 +17,11 @@ from .padding import constant_pad
 overlap_add = operation(
     "overlap_add(Tensor grad_in, int[] input_sizes, int step)",
     node="UnfoldBackwardBackward0",
+    saved={
+        "grad_in_sizes": None,
+        "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
+        "size": lambda grad_in_sizes: grad_in_sizes[-1],
+    },
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(

@@ -13,6 +13,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
@@ -394,6 +395,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if condition._raw.dtype.name not in ("bool", "uint8"):
         kind = dtypes.cpp_name(condition._raw.dtype)
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    if condition._raw.dtype.name == "uint8":
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead."
+        )
     a, b = _alike(input, other)
     return where_(condition, a, b)
 

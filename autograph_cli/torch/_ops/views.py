@@ -14,6 +14,7 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
+from .._core.user_warnings import warn_once
 from .._core.views import in_shape, materialize, spanned
 from . import unary as unary
 from ._errors import all_tensors
@@ -99,6 +100,7 @@ slice_backward = operation(
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
+    saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
@@ -141,7 +143,9 @@ def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[in
 
 
 @composite(function=False)
-def view(input: Tensor, *size: Any) -> Tensor:
+def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    if dtype is not None:
+        return _view_dtype(input, dtype)
     if (
         len(size) == 1
         and not isinstance(size[0], (int, tuple, list))
@@ -305,7 +309,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
             f"destination ({sides[1]} dims)"
         )
-    wrapped = [tuple(dims.wrap(d, n) for d in side) for side in sides]
+    wrapped = [tuple(int(dims.wrap(d, n)) for d in side) for side in sides]
     for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
         if len(set(found)) < len(found):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({side})")
@@ -352,7 +356,14 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
         )
-    return select_op(input, d, i % n if n else 0)
+    return select_op(input, d, dims.wrap(i, n))
+
+
+def window(start: int | None, end: int | None, step: int, n: int) -> tuple[int, int, int]:
+    """A slice of `n` elements, cut to what is there, of which the node shows what was given."""
+    lo, hi, _ = slice(start, end, step).indices(n)
+    hi = max(lo, hi)
+    return lo if lo == start else dims.given(lo, start), hi if hi == end else dims.given(hi, end), step
 
 
 @composite()
@@ -381,7 +392,8 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return as_strided_op(input, tuple(size), tuple(stride), window_offset(input, size, stride, storage_offset))
+    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), place)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -435,11 +447,20 @@ def _matrix_transpose(name: str) -> property:
             )
         if name == "H" and self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        if not self.ndim and name in ("T", "H"):
+            instead = "This function is the identity in these cases." if name == "T" else "Consider using x.conj()."
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
+        elif name == "T" and self.ndim != 2:
+            warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            )
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
         if not self.ndim:
             return self
-        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1)
+        flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim))
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
+from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
 from .._core.state import L
@@ -55,6 +55,7 @@ class saved_tensors_hooks:
         L.saved_hooks = (*L.saved_hooks, (self.pack_hook, self.unpack_hook))
         count_special(1)
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         L.saved_hooks = L.saved_hooks[:-1]
         count_special(-1)

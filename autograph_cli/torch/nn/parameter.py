@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import torch
 from .._core.class_names import Named
+from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped
 from .._ops.legacy import instance
@@ -23,6 +24,8 @@ class _FlagMeta(Named):
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
     made = instance(cls, torch.empty(0)._raw if data is None else data.detach()._raw)
+    if requires_grad:
+        check_differentiable(made)
     made.requires_grad = requires_grad
     return made
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dispatch
+from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -63,6 +64,7 @@ class Watcher:
         count_special(1)
         return self
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         L.watcher = self.inner
         count_special(-1)
