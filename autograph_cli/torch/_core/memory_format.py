@@ -128,6 +128,19 @@ def is_channels_last(raw: Any) -> bool:
     return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
 
 
+def suggests_channels_last(raw: Any) -> bool:
+    """Whether PyTorch takes an array's channels to be last in memory, by its strides, those of length 1 included."""
+    if raw.ndim not in (4, 5):
+        return False
+    least = 0
+    for dim in (1, *range(raw.ndim - 1, 1, -1), 0):
+        stride = raw.strides[dim]
+        if raw.shape[dim] == 0 or stride < least or (dim == 0 and least == raw.strides[1]):
+            return False
+        least = stride * raw.shape[dim] if raw.shape[dim] > 1 else stride
+    return True
+
+
 def _channels_last(result: Any, first: Any) -> Any:
     if not is_channels_last(first):
         return result

@@ -53,9 +53,7 @@ class MBConvConfig(_MBConvConfig):
         block: Callable[..., nn.Module] | None = None,
     ) -> None:
         widths = (self.adjust_channels(channels, width_mult) for channels in (input_channels, out_channels))
-        super().__init__(
-            expand_ratio, kernel, stride, *widths, math.ceil(num_layers * depth_mult), block or MBConv
-        )
+        super().__init__(expand_ratio, kernel, stride, *widths, math.ceil(num_layers * depth_mult), block or MBConv)
 
 
 class FusedMBConvConfig(_MBConvConfig):

@@ -184,11 +184,11 @@ class ShiftedWindowAttention(nn.Module):
 
     def _bias(self, table: Any) -> Any:
         area = self.window_size[0] * self.window_size[1]
-        return table[self.relative_position_index].view(area, area, -1).permute(2, 0, 1).contiguous()
+        return table[self.relative_position_index].view(area, area, -1).permute(2, 0, 1).contiguous().unsqueeze(0)
 
     def get_relative_position_bias(self) -> Any:
         """The bias [1, heads, area, area]."""
-        return self._bias(self.relative_position_bias_table).unsqueeze(0)
+        return self._bias(self.relative_position_bias_table)
 
     def forward(self, x: Any) -> Any:
         return shifted_window_attention(
@@ -246,7 +246,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
     def get_relative_position_bias(self) -> Any:
         """The bias [1, heads, area, area], between 0 and 16."""
         table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
-        return (16 * sigmoid(self._bias(table))).unsqueeze(0)
+        return 16 * sigmoid(self._bias(table))
 
 
 class SwinTransformerBlock(nn.Module):

@@ -87,7 +87,7 @@ def nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:
     """The indices of boxes, the best score first, that no better one overlaps by more than the threshold."""
     if boxes.numel() == 0:
         return empty((0,), dtype=int64)
-    order = scores.sort(0, descending=True, stable=True)[1].tolist()
+    order = scores.sort(dim=0, descending=True, stable=True)[1].tolist()
     overlaps = (box_iou(boxes, boxes) > iou_threshold).tolist()
     kept: list[int] = []
     for number in order:

@@ -55,6 +55,8 @@ def fcn_resnet50(num_classes: int | None = None, aux_loss: bool | None = None, w
 
 
 @published("FCN_ResNet101_Weights", "COCO_WITH_VOC_LABELS_V1")
-def fcn_resnet101(num_classes: int | None = None, aux_loss: bool | None = None, weights_backbone: Any = BACKBONE) -> FCN:
+def fcn_resnet101(
+    num_classes: int | None = None, aux_loss: bool | None = None, weights_backbone: Any = BACKBONE
+) -> FCN:
     """A fully convolutional network on a ResNet-101."""
     return _fcn(resnet101, "ResNet101_Weights", num_classes, aux_loss, weights_backbone)
