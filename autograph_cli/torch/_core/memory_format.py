@@ -47,6 +47,8 @@ ROW_BY_ROW = frozenset(
         "cummax",
         "cummin",
         "one_hot",
+        "aminmax",
+        "log_sigmoid_forward",
     )
 )
 """Operations whose result lies row by row, however their argument lies."""
@@ -59,7 +61,6 @@ CHANNELS_LAST = frozenset(
         "max_pool2d_with_indices",
         "max_pool3d_with_indices",
         "avg_pool2d",
-        "avg_pool3d",
         "_adaptive_avg_pool2d",
         "adaptive_max_pool2d",
         "upsample_nearest2d",
@@ -217,7 +218,13 @@ def _joined(raw: Any, parts: Sequence[Any]) -> Any:
 
 
 def _piled(raw: Any, parts: Sequence[Any], dim: int) -> Any:
-    return _joined(raw, [np.expand_dims(x, dim) for x in parts]) if raw.__class__ is np.ndarray else _rows(raw)
+    """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
+    if raw.__class__ is not np.ndarray or not raw.size or not all(map(suggests_channels_last, parts)):
+        return _rows(raw)
+    shape, strides = list(parts[0].shape), list(strides_of(parts[0]))
+    strides.insert(dim, shape[dim] * strides[dim] if dim < len(shape) else 1)
+    shape.insert(dim, 1)
+    return laid(raw, permuted_strides(raw.shape, fastest_first(tuple(shape), [tuple(strides)])))
 
 
 def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
