@@ -55,6 +55,8 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
         return _Reader(head[2], lines).snapshot()
     except _Wrong as wrong:
         raise SnapshotError(f"{name}, line {wrong.number}: {wrong.what}.") from None
+    except SyntaxError:
+        raise SnapshotError(f"{name} is malformed: it has a name in quotes that is no text of Python.") from None
     except GraphError as error:
         raise SnapshotError(f"{name} is malformed: {error}") from None
 

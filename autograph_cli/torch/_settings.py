@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._core import user_warnings
 from ._core.user_warnings import warn
 
 _settings: dict[str, Any] = {
@@ -12,7 +13,6 @@ _settings: dict[str, Any] = {
     "deterministic": False,
     "warn_only": False,
     "precision": "highest",
-    "warn_always": False,
 }
 _MODES = ("default", "warn", "error")
 
@@ -100,12 +100,12 @@ def get_float32_matmul_precision() -> str:
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was told."""
-    return bool(_settings["warn_always"])
+    return user_warnings.always[0]
 
 
 def set_warn_always(b: bool) -> None:
-    """Taken note of."""
-    _settings["warn_always"] = bool(b)
+    """Whether warnings that are given once in a process are given each time."""
+    user_warnings.always[0] = bool(b)
 
 
 def compiled_with_cxx11_abi() -> bool:

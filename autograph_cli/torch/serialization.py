@@ -166,7 +166,10 @@ class _Storages:
         self._map_location = map_location
         self._path = path
         self._loaded: dict[str, Storage] = {}
-        self._swap = reader.has("byteorder") and reader.bytes("byteorder") != sys.byteorder.encode()
+        order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
+        if order not in (b"little", b"big"):
+            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
+        self._swap = order != sys.byteorder.encode()
 
     def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
         """The storage `key`; ValueError where the file holds less of it than it says."""

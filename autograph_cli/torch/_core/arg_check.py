@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 
 from .class_names import type_name
+from .overrides import unasked
 from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
+from .user_warnings import warn_once
 
 QUICK = frozenset(
     (
+        "add",
         "add_",
         "argmax",
         "backward",
@@ -74,6 +77,7 @@ QUICK = frozenset(
         "squeeze",
         "stack",
         "std",
+        "sub",
         "sub_",
         "sum",
         "t",
@@ -121,6 +125,7 @@ def looks_itself(run: Any) -> bool:
         op is not None
         and not hasattr(run, "__wrapped__")
         and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+        and op.name not in ("add", "sub")
     )
 
 
@@ -143,10 +148,10 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
                     return run(*args, **kwargs)
                 return plain(*args)
             except Exception as error:
-                again = check.with_plain_integers(args, kwargs, error)
+                again = check.again(args, kwargs, error)
                 if again is None:
                     raise
-            return run(*again[0], **again[1])
+            return again[0](*again[1], **again[2])
 
         named = check.known
         return _named_as(check, explained, home)
@@ -154,15 +159,15 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     known = check.known
 
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or kinds(args) not in known:
-            check(args, kwargs)
         try:
+            if kwargs or kinds(args) not in known:
+                check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
-            again = check.with_plain_integers(args, kwargs, error)
+            again = check.again(args, kwargs, error)
             if again is None:
                 raise
-        return run(*again[0], **again[1])
+        return again[0](*again[1], **again[2])
 
     return _named_as(check, checked, home)
 
@@ -246,14 +251,37 @@ class Check:
                 f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
 
-    def with_plain_integers(
+    def again(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
-    ) -> tuple[list[Any], dict[str, Any]] | None:
-        """The arguments of a failed call with Python's integers in the place of NumPy's; where there are none, `explain`."""
+    ) -> tuple[Callable[..., Any], Iterable[Any], Mapping[str, Any]] | None:
+        """A failed call that is to be made once more, of whoever wants to be asked or with Python's integers for NumPy's; or `explain`."""
+        func = unasked(f"torch.{self.space}.{self.name}".replace("torch.torch.", "torch."), args, kwargs)
+        if func is not None:
+            return func, args, kwargs
+        if modern := self._modern(args, kwargs):
+            return self.run, *modern
         if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
-            return [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
+            return self.run, [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
         self.explain(args, kwargs, error)
         return None
+
+    def _modern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments of a call in a deprecated form, such as `p.add_(-lr, grad)`, in today's; with PyTorch's warning."""
+        if self.parser is None or not any(s.hidden for s in self.parser.signatures):
+            return None
+        own = 1 if self.space == "Tensor" else 0
+        old = self.parser.fitting(args[own:], kwargs)
+        if old is None or not old.hidden:
+            return None
+        given = dict(zip((p.name for p in old.parameters), args[own:], strict=False)) | dict(kwargs)
+        new = next(s for s in self.parser.signatures if not s.hidden and given.keys() <= {p.name for p in s.parameters})
+        warn_once(
+            f"This overload of {self.name} is deprecated:\n\t{self.name}{old}\nConsider using one of the following "
+            f"signatures instead:\n\t{self.name}{new}",
+            about="This overload",
+        )
+        places = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
+        return [*args[:own], *places], given
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""

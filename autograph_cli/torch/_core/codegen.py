@@ -14,6 +14,7 @@ from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, settled
 from .node import edge_of, extra_of, like_of
+from .overrides import unasked, unknown_operand
 from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -89,6 +90,8 @@ def _scope(op: Operation) -> dict[str, Any]:
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
         "wrap_number": dispatch.wrap_number,
+        "unasked": unasked,
+        "unknown_operand": unknown_operand,
         "explain": dispatch.explain,
     }
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
@@ -182,7 +185,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         "    except AttributeError:",
-        *(["        if not is_operand(other):", "            return NotImplemented"] if operator else []),
+        *_unknown(op, every, operator),
         f"        {', '.join(every)}, = operands(OP, ({_arguments(op)},))",
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
@@ -259,11 +262,19 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
 def _general_way(op: Operation, operator: bool) -> list[str]:
     lines = ["    if S.special:"]
     if operator:
-        lines += ["        if not is_operand(other):", "            return NotImplemented"]
+        lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return general(OP, ({_arguments(op)},))"]
     if not op.view:
         lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
     return lines
+
+
+def _unknown(op: Operation, every: list[str], operator: bool) -> list[str]:
+    """What is done about arguments that are no tensors, where that is unusual."""
+    if operator:
+        return ["        if not is_operand(other):", "            return unknown_operand(OP, input, other)"]
+    asked = f"        asked = unasked('torch.{op.name}', ({', '.join(every)},), {{}})"
+    return [asked, "        if asked is not None:", f"            return asked({', '.join(every[: len(op.tensors)])})"]
 
 
 def _fetch(parameter: Parameter, what: str) -> str:

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,8 @@ from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
 from .storages import resized, window
 from .tensor import Tensor, inference_result, make
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .user_warnings import warn
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -201,6 +202,8 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    if by_elements(op):
+        check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
         resizes = op.elementwise and raw.shape != target._raw.shape
         put(target, raw)
@@ -208,6 +211,18 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
             target._raw[...] = raw
     return out
+
+
+def by_elements(op: Operation) -> bool:
+    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    return bool(op.pointwise or op.promotes)
+
+
+def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: bool = False) -> None:
+    """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
+    for x in given:
+        for target in targets:
+            check_overlap(target._raw, x._raw, apart)
 
 
 def put(target: Tensor, raw: Any) -> None:
@@ -227,6 +242,13 @@ def put(target: Tensor, raw: Any) -> None:
             target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
+        if target._raw.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
+                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
 
@@ -346,7 +368,18 @@ def number_of(tensor: Any) -> Any:
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return number_of(tensor) is not None
+    return written_number(tensor) is not None
+
+
+def written_number(tensor: Tensor) -> Any:
+    """The Python number that the engine made this tensor of; or None."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return None
+    number = raw.item()
+    kinds = (float, int, bool, complex)
+    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
+    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:

@@ -64,6 +64,12 @@ def parameters_fit(input: Any, *parameters: Any) -> None:
     same_scalar(*given)
 
 
+def check_differentiable(tensor: Any) -> None:
+    """RuntimeError for a tensor of integers or booleans, which has no gradient."""
+    if dtypes.CATEGORY[tensor._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
 def no_integers(kernel: str, tensor: Any) -> None:
     """NotImplementedError, naming PyTorch's kernel, for a tensor of integers or booleans."""
     kind = tensor._raw.dtype

@@ -133,6 +133,16 @@ class Parser:
             self._fits(plausible[0], args, kwargs, True)
         raise TypeError(self._no_match(args, kwargs))
 
+    def fitting(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Signature | None:
+        """The first signature that takes a call."""
+        for signature in self.signatures:
+            try:
+                self._fits(signature, args, kwargs, False)
+            except (_Mismatch, TypeError, ValueError, OverflowError):
+                continue
+            return signature
+        return None
+
     def check_method(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """`check` for a method; `args` are those after the tensor itself."""
         if len(self.signatures) == 1 and not self.signatures[0].parameters:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._kernels.lazy import Lazy, resolved
+from .interrupts import contextmanager
 from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import L
 
@@ -285,9 +285,8 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     else:
         return item
     pack, unpack_hook = L.saved_hooks[-1]
-    hooks, mode = L.saved_hooks, L.grad
+    hooks, mode, version = L.saved_hooks, L.grad, given._version
     L.saved_hooks, L.grad = (), False
-    version = given._version
     try:
         packed = pack(given)
     finally:

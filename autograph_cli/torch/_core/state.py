@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from . import fp_warnings
+from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -63,6 +64,7 @@ class Shared:
         "lazy",
         "observer",
         "reserved",
+        "sparse",
         "special",
         "without_grad",
         "witness",
@@ -72,6 +74,8 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.sparse = 0
+        """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.lazy = 0
         """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
@@ -121,12 +125,19 @@ class Local(threading.local):
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
+    function_modes: tuple[Any, ...] = ()
+    """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
+    overrides_off: int = 0
+    """Whether classes, or classes and modes, are not asked instead of functions."""
+
     @property
+    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return S.anomaly
 
     @anomaly.setter
+    @uninterruptible
     def anomaly(self, on: bool) -> None:
         S.anomaly = on
 
@@ -136,6 +147,7 @@ class Local(threading.local):
         return S.check_nan
 
     @check_nan.setter
+    @uninterruptible
     def check_nan(self, on: bool) -> None:
         S.check_nan = on
 
@@ -145,19 +157,21 @@ class Local(threading.local):
         return self._grad
 
     @grad.setter
+    @uninterruptible
     def grad(self, on: bool) -> None:
-        if bool(on) is not self._grad:
-            with _switching:
-                S.without_grad += -1 if on else 1
-            self._grad = bool(on)
+        if on:
+            if not self._grad:
+                self._grad = True
+                S.without_grad -= 1
+        elif self._grad:
+            S.without_grad += 1
+            self._grad = False
 
     @property
     def records(self) -> bool:
         """Whether operations leave a graph: grad mode is on, and inference mode is not."""
         return self._grad and not self.inference
 
-
-_switching = threading.Lock()
 
 S = Shared()
 L = Local()
@@ -176,6 +190,8 @@ _MODES = (
     "forward",
     "autocast",
     "wrapping",
+    "function_modes",
+    "overrides_off",
 )
 
 

@@ -25,9 +25,14 @@ from .node import (
 )
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_rows import Rows
+from .sparse_arrays import Coo, Csr
 from .state import L
 from .user_warnings import warn
+
+
+def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class that is not asked instead of functions."""
+    return func(*args, **(kwargs or {}))
 
 
 class TensorMeta:
@@ -71,13 +76,24 @@ class Tensor(metaclass=Named):
         return legacy_constructor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """NotImplementedError for a class that wants to be asked instead of an operation: operations do not ask."""
+        """A class that may be asked instead of functions makes them look; NotImplementedError for one that has a `__torch_dispatch__`."""
         super().__init_subclass__(**kwargs)
-        for name in ("__torch_function__", "__torch_dispatch__"):
-            if getattr(vars(cls).get(name), "__name__", "_disabled") == name:
-                raise NotImplementedError(
-                    f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it"
-                )
+        if "__torch_dispatch__" in vars(cls) and vars(cls)["__torch_dispatch__"] is not disabled:
+            raise NotImplementedError(
+                f"{cls.__name__}.__torch_dispatch__ is not available in autograph's engine: define `__torch_function__`, or use a "
+                "TorchDispatchMode"
+            )
+        if cls.__torch_function__ is not disabled:
+            from .overrides import activate
+
+            activate()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What operations on instances of a subclass give: instances of it."""
+        from .overrides import default
+
+        return default(cls, func, types, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -105,13 +121,14 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, strided
+        from .layout import sparse_coo, sparse_csr, strided
 
-        return sparse_coo if self.is_sparse else strided
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo)
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
@@ -150,7 +167,7 @@ class Tensor(metaclass=Named):
                 view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
@@ -341,6 +358,7 @@ class Wrapped(Tensor):
     """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
 
     __slots__ = ()
+    __torch_function__ = disabled
 
     _level: Any
 
@@ -429,5 +447,5 @@ def _warn_non_leaf_grad() -> None:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )

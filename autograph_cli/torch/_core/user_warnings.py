@@ -18,10 +18,12 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 
 _given: set[str] = set()
+always = [False]
+"""Whether `warn_once` warns every time (`torch.set_warn_always`)."""
 
 
-def warn_once(message: str) -> None:
-    """`warn`, once in a process."""
-    if message not in _given:
-        _given.add(message)
+def warn_once(message: str, about: str = "") -> None:
+    """`warn`, once in a process; `about` is what warnings have in common of which only the first is given."""
+    if always[0] or (about or message) not in _given:
+        _given.add(about or message)
         warn(message)

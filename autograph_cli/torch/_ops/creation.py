@@ -15,6 +15,7 @@ from .._core.device_dispatch import formula_kernels, without_memory
 from .._core.memory_format import empty_as
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
+from .._core.sparse_arrays import Sparse
 from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
@@ -286,6 +287,11 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
             return beside(input, lambda x: make_like(x, **options))
         raw = _tensor(f"{name}_like", input)._raw
+        if isinstance(raw, Sparse) and layout is None:
+            if name == "ones":
+                raise NotImplementedError("torch.ones_like of a sparse tensor would be dense: use torch.ones")
+            kept = raw.nothing() if dtype is None else raw.nothing().astype(dtype.numpy)
+            return make(kept).requires_grad_(requires_grad)
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
         preserves = memory_format in (None, layouts.preserve_format)
         new = strided_like(raw, wanted) if preserves else formatted(raw.shape, wanted, memory_format)
@@ -466,17 +472,13 @@ def _check_parts(name: str, a: Any, b: Any) -> None:
         )
 
 
-def _complex(f: Any, real: Any, imag: Any) -> Any:
-    return real + imag * (dtypes.FROM_NUMPY[real.dtype].to_complex().numpy.type(1j))
-
-
 def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
     return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
 
 
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
-    _complex,
+    "from_parts",
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -486,7 +488,7 @@ complex_op = operation(
 )
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
-    lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
+    lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 

@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
+from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
@@ -275,6 +276,12 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 @autocasts("cholesky")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
+        "(symmetric positive definite) inputs."
+    )
     check_matrix("cholesky", input)
     from .._core.dispatch import kernels
 
@@ -329,6 +336,11 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 @autocasts("qr")
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
+        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     check_matrix("linalg.qr", input, square=False)
     return legacy_qr_result(*qr_op(input, "reduced" if some else "complete"))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dims
 from .._core.class_names import type_name
 from .._core.operation import operation
@@ -119,7 +121,7 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
             )
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="apart")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")
@@ -147,6 +149,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             )
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
         return found
+    if isinstance(split_size_or_sections, np.integer):
+        return split(input, int(split_size_or_sections), d)
     if not isinstance(split_size_or_sections, (tuple, list)):
         kind = type_name(split_size_or_sections)
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
@@ -171,7 +175,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input._raw.shape[dims.wrap(dim, input.ndim)]
-    return split(input, max(-(-n // chunks), 1) if n else [0] * chunks, dim)
+    return split(input, max(int(-(-n // chunks)), 1) if n else [0] * chunks, dim)
 
 
 @composite()

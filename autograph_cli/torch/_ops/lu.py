@@ -8,6 +8,7 @@ from .._core.autocast import autocasts
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from ._matrix import check_info, check_matrix, either, mH, part
 from .results import named_result
 
@@ -183,6 +184,12 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 @composite(name="lu", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
+        "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)"
+        "\nshould be replaced with\nLU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     found = lu_factor_ex(A, pivot=pivot)
     return found if get_infos else lu_factor_result(found.LU, found.pivots)
 

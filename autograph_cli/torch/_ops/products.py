@@ -12,7 +12,7 @@ from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
-from .._core.user_warnings import warn
+from .._core.user_warnings import warn, warn_once
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import sum_all, sum_dim
@@ -165,10 +165,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite(out=True)
+@composite(out="partial")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`; by default along the first dimension of length 3."""
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         found = next((d for d, n in enumerate(input._raw.shape) if n == 3), None)
         if found is None:
             raise RuntimeError("no dimension of size 3 in input")

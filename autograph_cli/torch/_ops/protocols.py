@@ -15,6 +15,7 @@ from .._core.interpreter_stack import is_followed
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
+from .._core.sparse_arrays import Sparse
 from .._core.state import L
 from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped
@@ -96,7 +97,7 @@ def _len(self: Tensor) -> int:
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if not self._raw.ndim:
+    if not self.dim():
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
@@ -192,7 +193,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self.is_sparse:
+    if isinstance(self._raw, Sparse):
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self.is_meta:
         raise TypeError(

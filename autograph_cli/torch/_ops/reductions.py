@@ -11,6 +11,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
+from .._core.user_warnings import warn
 from .results import named_result
 
 sum_all = operation(
@@ -308,9 +309,19 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
-    freedom = correction_of(unbiased, correction, dim)
-    result: Tensor = run(input, folded, correction=freedom, keepdim=keepdim)
+    wanted = correction_of(unbiased, correction, dim)
+    warn_of_freedom(run.op.name, input, folded, wanted)
+    result: Tensor = run(input, folded, correction=wanted, keepdim=keepdim)
     return result
+
+
+def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> None:
+    """Warn where there are too few elements for a variance."""
+    if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel)."
+        )
 
 
 @composite(out=True)
@@ -370,7 +381,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
 
 
-@composite(out=True)
+@composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
     from .arithmetic import maximum
@@ -378,7 +389,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
-@composite(out=True)
+@composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
     from .arithmetic import minimum
@@ -414,13 +425,13 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
     return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
     return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)

@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import unary as unary
 from . import views
@@ -341,6 +342,11 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
+        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
             raise RuntimeError(

@@ -25,6 +25,7 @@ from .reductions import (
     spread,
     std_gradient,
     var_gradient,
+    warn_of_freedom,
     wrapped_dims,
 )
 from .results import named_result
@@ -149,7 +150,9 @@ def _spread_and_mean(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{run.op.name} only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
-    return run(input, folded, correction=correction_of(unbiased, correction, dim), keepdim=keepdim)
+    wanted = correction_of(unbiased, correction, dim)
+    warn_of_freedom(run.op.name, input, folded, wanted)
+    return run(input, folded, correction=wanted, keepdim=keepdim)
 
 
 @composite(method=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.dtypes import dtype
+from .._core.sparse_arrays import Sparse
 from .._core.storages import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
@@ -33,6 +34,8 @@ _LEGACY = {
 }
 STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _LEGACY.items()}, "UntypedStorage": None}
 """The classes of storages by name; an untyped one holds bytes."""
+MOST_DIMS = 64
+"""Dimensions of a tensor at most; NumPy has no more."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
 BITS = ("conj", "neg")
 """What files say of tensors that are conjugated or negated when they are read."""
@@ -64,8 +67,7 @@ def rebuild_tensor(
     if not isinstance(storage, Storage):
         raise ValueError("a tensor is to be made of something that is no storage")
     kind = of if isinstance(of, dtype) else storage.dtype
-    numbers = (offset, *size, *stride)
-    if kind is None or len(size) != len(stride) or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers):
+    if kind is None or not _are_valid(size, stride, offset, requires_grad):
         raise ValueError("a tensor's size, stride or offset is not valid")
     available = storage.bytes.size // kind.itemsize
     needed = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if math.prod(size) else offset
@@ -84,12 +86,7 @@ def rebuild_tensor(
 
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
-    numbers = (*size, *stride)
-    if (
-        not isinstance(of, dtype)
-        or len(size) != len(stride)
-        or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
-    ):
+    if not isinstance(of, dtype) or not _are_valid(size, stride, 0, requires_grad):
         raise ValueError("a tensor's size, stride or dtype is not valid")
     made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
@@ -97,13 +94,21 @@ def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     return made
 
 
+def _are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
+    """Whether a file may say this of a tensor; nothing is computed with what is no plain small tuple of numbers."""
+    if not (isinstance(size, tuple) and isinstance(stride, tuple) and len(size) == len(stride) <= MOST_DIMS):
+        return False
+    numbers = (offset, *size, *stride)
+    return type(requires_grad) is bool and all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     """A parameter over a rebuilt tensor."""
     from ..nn.parameter import Parameter
 
-    if not isinstance(data, Tensor):
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise ValueError("a parameter is to be made of something that is no tensor")
-    return Parameter(data, bool(requires_grad))
+    return Parameter(data, requires_grad)
 
 
 # ---------------------------------------------------------------- writing
@@ -122,7 +127,7 @@ class Places:
 
         RuntimeError where tensors of different dtypes share memory.
         """
-        if tensor.is_sparse:
+        if isinstance(tensor._raw, Sparse):
             raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
         raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)

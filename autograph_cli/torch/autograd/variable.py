@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.class_names import type_name
+from .._core.dtype_checks import check_differentiable
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 
@@ -33,5 +34,6 @@ class Variable(metaclass=VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(data)}")
         alias = data.detach()
         if requires_grad:
+            check_differentiable(data)
             alias.requires_grad = True
         return alias

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from .._core.interrupts import contextmanager
 from .._core.user_warnings import warn
 from .._ops.attention import KERNELS
 
@@ -64,7 +64,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
     KERNELS["cudnn"] = enabled
 
 
-@contextlib.contextmanager
+@contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[Any]:
@@ -75,8 +75,8 @@ def sdp_kernel(
         FutureWarning,
     )
     before = dict(KERNELS)
-    KERNELS.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
+        KERNELS.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
         yield {}
     finally:
         KERNELS.update(before)

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._core.interrupts import contextmanager
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -50,7 +51,7 @@ _early_stop: bool | None = None
 _debug: bool | None = None
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Inside the block: whether checkpoints tell what ran in them when they fail; None leaves it to their `debug`."""
     global _debug
@@ -61,7 +62,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _debug = before
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block: whether the second run ends as soon as all that is needed is there."""
     global _early_stop
@@ -150,7 +151,7 @@ def _warn_reentrant(what: str, when: str) -> None:
     )
 
 
-@contextlib.contextmanager
+@contextmanager
 def _random_numbers_of(state: Any) -> Iterator[None]:
     """Inside the block, the random numbers that follow this state of the generator; as before afterwards."""
     if state is None:

@@ -100,11 +100,12 @@ class Module:
         if S.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         calls = L.calls
-        calls.append((next_call_nr(), self, args, kwargs))
+        depth = len(calls)
         try:
+            calls.append((next_call_nr(), self, args, kwargs))
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         finally:
-            calls.pop()
+            del calls[depth:]
 
     # -- attributes
 
