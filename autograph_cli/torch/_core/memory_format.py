@@ -369,6 +369,11 @@ def fastest_first(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -
     return order
 
 
+def slowest_first(raw: Any) -> list[int]:
+    """The dimensions of an array by falling stride; those that do not move stay where they are."""
+    return fastest_first(raw.shape, [strides_of(raw)])[::-1]
+
+
 def _swaps(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]], fast: int, slow: int) -> bool | None:
     """Whether two dimensions change places; None where no operand tells."""
     for strides in operands:

@@ -231,12 +231,11 @@ def told(tensor):
 def observe(torch, code, arguments):
     """How the results lie, and the gradients of the arguments."""
     scope = {"torch": torch, "F": torch.nn.functional}
-    run = lambda grad: (
-        scope.update(  # noqa: E731
-            {name: make(torch, shape, how, grad) for name, (shape, how) in arguments.items()}
-        )
-        or tensors(torch, eval(code, scope))
-    )
+
+    def run(grad):
+        scope.update({name: make(torch, shape, how, grad) for name, (shape, how) in arguments.items()})
+        return tensors(torch, eval(code, scope))
+
     found = {"results": [told(t) for t in run(False)]}
     if "_(" not in code and "out=" not in code:
         roots = [t for t in run(True) if t.requires_grad]
