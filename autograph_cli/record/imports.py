@@ -145,11 +145,10 @@ def _speak_for(module: ModuleType) -> None:
 
 
 def _missing(name: str, ours: str) -> ModuleNotFoundError:
-    from autograph_cli.torch._missing import sentence
+    from autograph_cli.torch._missing import refusal
 
     above = sys.modules.get(ours.rpartition(".")[0])
-    other = sentence(name, () if above is None else vars(above))
-    return ModuleNotFoundError(f"{name} is not available in autograph's engine yet{other}", name=name)
+    return ModuleNotFoundError(refusal(name, () if above is None else vars(above)), name=name)
 
 
 def _take_modules() -> dict[str, ModuleType]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .class_names import type_name
+from .overrides import unasked
 from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
 from .user_warnings import warn_once
@@ -147,10 +148,10 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
                     return run(*args, **kwargs)
                 return plain(*args)
             except Exception as error:
-                again = check.with_plain_integers(args, kwargs, error)
+                again = check.again(args, kwargs, error)
                 if again is None:
                     raise
-            return run(*again[0], **again[1])
+            return again[0](*again[1], **again[2])
 
         named = check.known
         return _named_as(check, explained, home)
@@ -158,15 +159,15 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     known = check.known
 
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or kinds(args) not in known:
-            check(args, kwargs)
         try:
+            if kwargs or kinds(args) not in known:
+                check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
-            again = check.with_plain_integers(args, kwargs, error)
+            again = check.again(args, kwargs, error)
             if again is None:
                 raise
-        return run(*again[0], **again[1])
+        return again[0](*again[1], **again[2])
 
     return _named_as(check, checked, home)
 
@@ -250,14 +251,17 @@ class Check:
                 f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
 
-    def with_plain_integers(
+    def again(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
-    ) -> tuple[list[Any], dict[str, Any]] | None:
-        """The arguments of a failed call with Python's integers in the place of NumPy's; where there are none, `explain`."""
+    ) -> tuple[Callable[..., Any], Iterable[Any], Mapping[str, Any]] | None:
+        """A failed call that is to be made once more, of whoever wants to be asked or with Python's integers for NumPy's; or `explain`."""
+        func = unasked(f"torch.{self.space}.{self.name}".replace("torch.torch.", "torch."), args, kwargs)
+        if func is not None:
+            return func, args, kwargs
         if modern := self._modern(args, kwargs):
-            return modern
+            return self.run, *modern
         if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
-            return [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
+            return self.run, [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
         self.explain(args, kwargs, error)
         return None
 

@@ -14,6 +14,7 @@ from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, settled
 from .node import edge_of, extra_of, like_of
+from .overrides import unasked, unknown_operand
 from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
@@ -89,6 +90,8 @@ def _scope(op: Operation) -> dict[str, Any]:
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
         "wrap_number": dispatch.wrap_number,
+        "unasked": unasked,
+        "unknown_operand": unknown_operand,
         "explain": dispatch.explain,
     }
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
@@ -182,12 +185,13 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         "    except AttributeError:",
-        *(["        if not is_operand(other):", "            return NotImplemented"] if operator else []),
+        *_unknown(op, every, operator),
         f"        {', '.join(every)}, = operands(OP, ({_arguments(op)},))",
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
+        *_laid_out(op, raws),
         *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
@@ -221,6 +225,17 @@ def _returned(op: Operation) -> str:
     return f"({''.join(f'{made}, ' for made, _ in _made(op))})" if op.multiple else "made"
 
 
+def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    if not op.elementwise:
+        return []
+    every = ", ".join(raws.values())
+    return [
+        f"    if raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
+        f"        raw = settled(raw, {every})",
+    ]
+
+
 def _number_operand(op: Operation) -> list[str]:
     """A Python number beside a tensor becomes one at once: `x * 2` is too common for the way over an exception."""
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
@@ -247,11 +262,19 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
 def _general_way(op: Operation, operator: bool) -> list[str]:
     lines = ["    if S.special:"]
     if operator:
-        lines += ["        if not is_operand(other):", "            return NotImplemented"]
+        lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return general(OP, ({_arguments(op)},))"]
     if not op.view:
         lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
     return lines
+
+
+def _unknown(op: Operation, every: list[str], operator: bool) -> list[str]:
+    """What is done about arguments that are no tensors, where that is unusual."""
+    if operator:
+        return ["        if not is_operand(other):", "            return unknown_operand(OP, input, other)"]
+    asked = f"        asked = unasked('torch.{op.name}', ({', '.join(every)},), {{}})"
+    return [asked, "        if asked is not None:", f"            return asked({', '.join(every[: len(op.tensors)])})"]
 
 
 def _fetch(parameter: Parameter, what: str) -> str:
@@ -323,12 +346,6 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"        {hang}",
         f"        return {_returned(op)}",
     ]
-    if (op.promotes or op.pointwise) and len(op.tensors) > 1 and not op.multiple:
-        raws = [f"raw_{p.name}" for p in op.tensors]
-        lines += [
-            f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {raws[0]}.flags.c_contiguous:",
-            f"        made._raw = raw = settled(raw, {', '.join(raws)})",
-        ]
     lines += [
         f"    {made}._counter = [0]"
         for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)

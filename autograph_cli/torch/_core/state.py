@@ -125,6 +125,11 @@ class Local(threading.local):
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
+    function_modes: tuple[Any, ...] = ()
+    """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
+    overrides_off: int = 0
+    """Whether classes, or classes and modes, are not asked instead of functions."""
+
     @property
     @uninterruptible
     def anomaly(self) -> bool:
@@ -185,6 +190,8 @@ _MODES = (
     "forward",
     "autocast",
     "wrapping",
+    "function_modes",
+    "overrides_off",
 )
 
 

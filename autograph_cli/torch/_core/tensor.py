@@ -30,6 +30,11 @@ from .state import L
 from .user_warnings import warn
 
 
+def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class that is not asked instead of functions."""
+    return func(*args, **(kwargs or {}))
+
+
 class TensorMeta:
     """What few tensors have: a gradient, hooks, a base whose memory they view."""
 
@@ -71,13 +76,24 @@ class Tensor(metaclass=Named):
         return legacy_constructor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """NotImplementedError for a class that wants to be asked instead of an operation: operations do not ask."""
+        """A class that may be asked instead of functions makes them look; NotImplementedError for one that has a `__torch_dispatch__`."""
         super().__init_subclass__(**kwargs)
-        for name in ("__torch_function__", "__torch_dispatch__"):
-            if getattr(vars(cls).get(name), "__name__", "_disabled") == name:
-                raise NotImplementedError(
-                    f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it"
-                )
+        if "__torch_dispatch__" in vars(cls) and vars(cls)["__torch_dispatch__"] is not disabled:
+            raise NotImplementedError(
+                f"{cls.__name__}.__torch_dispatch__ is not available in autograph's engine: define `__torch_function__`, or use a "
+                "TorchDispatchMode"
+            )
+        if cls.__torch_function__ is not disabled:
+            from .overrides import activate
+
+            activate()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What operations on instances of a subclass give: instances of it."""
+        from .overrides import default
+
+        return default(cls, func, types, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -342,6 +358,7 @@ class Wrapped(Tensor):
     """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
 
     __slots__ = ()
+    __torch_function__ = disabled
 
     _level: Any
 

@@ -121,7 +121,7 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
             )
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="apart")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")
@@ -175,7 +175,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input._raw.shape[dims.wrap(dim, input.ndim)]
-    return split(input, max(-(-n // chunks), 1) if n else [0] * chunks, dim)
+    return split(input, max(int(-(-n // chunks)), 1) if n else [0] * chunks, dim)
 
 
 @composite()

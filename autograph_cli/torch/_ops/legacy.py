@@ -11,10 +11,11 @@ from .._core import dtypes
 from .._core.device_dispatch import NO_DATA
 from .._core.interpreter_stack import new
 from .._core.registry import composite
-from .._core.state import S
+from .._core.state import L, S
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from ._data import array_of
+from .views import alias
 
 
 def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = None, **unknown: Any) -> Any:
@@ -131,8 +132,12 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, history included, as an instance of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
-    made = instance(cls, self._raw)
-    made._edge, made._counter = self._edge, self._counter
+    watcher, L.watcher = L.watcher, None  # no mode is told of it
+    try:
+        made = alias(self)
+    finally:
+        L.watcher = watcher
+    made.__class__ = cls
     return made
 
 

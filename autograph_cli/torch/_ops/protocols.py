@@ -97,7 +97,7 @@ def _len(self: Tensor) -> int:
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if not self._raw.ndim:
+    if not self.dim():
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 

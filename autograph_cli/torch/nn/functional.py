@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _missing
 from .._core import delegates as _delegates
+from .._core import overrides as _overrides
 from .._core.user_warnings import warn
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
@@ -189,7 +190,7 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
 native_channel_shuffle = channel_shuffle
 
 
-globals().update(_delegates.guard(globals()))
+globals().update(_overrides.copies(globals()) | _delegates.guard(globals()))
 
 
 def __getattr__(name: str) -> Any:

@@ -94,9 +94,10 @@ def _weights_class(name: str) -> type[WeightsEnum]:
     rows = [(member, {**facts}) for member, facts in members.items()]
     if default:
         rows.append(("DEFAULT", next(facts for member, facts in rows if member == default)))
-    made = WeightsEnum(name, rows)  # type: ignore[call-overload]
+    make: Any = WeightsEnum
+    made: type[WeightsEnum] = make(name, rows)
     made.__module__ = "torchvision.models"
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 WEIGHTS: dict[str, type[WeightsEnum]] = {name: _weights_class(name) for name in _TABLE}

@@ -52,8 +52,9 @@ class MBConvConfig(_MBConvConfig):
         depth_mult: float = 1.0,
         block: Callable[..., nn.Module] | None = None,
     ) -> None:
-        widths = (self.adjust_channels(channels, width_mult) for channels in (input_channels, out_channels))
-        super().__init__(expand_ratio, kernel, stride, *widths, math.ceil(num_layers * depth_mult), block or MBConv)
+        before, after = (self.adjust_channels(channels, width_mult) for channels in (input_channels, out_channels))
+        layers = math.ceil(num_layers * depth_mult)
+        super().__init__(expand_ratio, kernel, stride, before, after, layers, block or MBConv)
 
 
 class FusedMBConvConfig(_MBConvConfig):
