@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +25,10 @@ from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
-from .storages import resized
+from .storages import resized, window
 from .tensor import Tensor, inference_result, make
 from .user_warnings import warn
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -101,9 +101,9 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
-    if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places if raws[i] is not None]
-        if not operands[0].flags.c_contiguous and all(x.__class__ is np.ndarray for x in operands if x.ndim):
+    if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
+        operands = [raws[i] for i, _ in op.places]
+        if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
 
@@ -202,9 +202,27 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    if by_elements(op):
+        check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
+        resizes = op.elementwise and raw.shape != target._raw.shape
         put(target, raw)
+        if resizes and raw.__class__ is np.ndarray and raw.size and not raw.flags.c_contiguous:
+            target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
+            target._raw[...] = raw
     return out
+
+
+def by_elements(op: Operation) -> bool:
+    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    return bool(op.pointwise or op.promotes)
+
+
+def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: bool = False) -> None:
+    """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
+    for x in given:
+        for target in targets:
+            check_overlap(target._raw, x._raw, apart)
 
 
 def put(target: Tensor, raw: Any) -> None:
@@ -350,7 +368,18 @@ def number_of(tensor: Any) -> Any:
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return number_of(tensor) is not None
+    return written_number(tensor) is not None
+
+
+def written_number(tensor: Tensor) -> Any:
+    """The Python number that the engine made this tensor of; or None."""
+    raw = tensor._raw
+    if tensor._edge is not None or not isinstance(raw, np.generic):
+        return None
+    number = raw.item()
+    kinds = (float, int, bool, complex)
+    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
+    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:

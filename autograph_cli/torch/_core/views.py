@@ -11,6 +11,7 @@ import numpy as np
 from .._kernels.lazy import bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, freed, short_name
 from .sparse_arrays import Sparse
@@ -101,18 +102,6 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
         # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
         return view.shape, strides_of(view), offset_in(view) - offset_in(base)
     return view.shape, strides_of(view), apart // view.itemsize
-
-
-def strides_of(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
-    size = raw.itemsize
-    found = [s // size for s in raw.strides]
-    if 0 in found:
-        shape = raw.shape
-        for d in range(len(found) - 1, -1, -1):
-            if not found[d] and shape[d] == 1:
-                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
-    return tuple(found)
 
 
 NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
@@ -288,8 +277,6 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
 
 
 def _check_mode(tensor: Tensor) -> None:
-    if L.before_change is not None:
-        L.before_change(tensor)
     if tensor._counter is INFERENCE and not L.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
@@ -328,6 +315,12 @@ _REFUSALS = {
 }
 
 
+def changes(tensor: Tensor) -> None:
+    """To be called before a tensor's memory is changed: what was saved of it may have to be copied."""
+    if L.before_change is not None:
+        L.before_change(tensor)
+
+
 def bump(tensor: Tensor) -> None:
     """Count one in-place change."""
     counter(tensor)[0] += 1
@@ -347,20 +340,16 @@ def check_own_memory(raw: Any) -> None:
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
     written, read = memory_of(written), memory_of(read)
-    if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
-        return
-    mine, theirs = owner(written), owner(read)
-    if mine is not theirs and mine.flags.owndata and theirs.flags.owndata:
-        return
-    if not apart and address(written) == address(read) and _steps(written) == _steps(read):
-        return
-    if written is read:
+    if written is read and apart:
         raise _overlap()
-    dense = [
-        sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes
-        for a in (written, read)
-    ]
-    if all(dense) and np.may_share_memory(written, read):
+    if not (isinstance(written, np.ndarray) and isinstance(read, np.ndarray) and written.size and read.size):
+        return
+    begin, start = address(written), address(read)
+    end, stop = begin + written.nbytes, start + read.nbytes
+    if begin >= stop or start >= end:
+        return
+    same = begin == start and end == stop and strides_of(written) == strides_of(read)
+    if (apart or not same) and is_dense(written) and is_dense(read):
         raise _overlap()
 
 
@@ -371,6 +360,18 @@ def _overlap() -> RuntimeError:
     )
 
 
+def is_dense(raw: Any) -> bool:
+    """Whether the elements fill a stretch of memory, in whatever order."""
+    if raw.flags.c_contiguous:
+        return True
+    step = raw.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(raw.strides, raw.shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
 def _is_same(written: Tensor, read: Tensor) -> bool:
     """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
     a, b = written._raw, read._raw
@@ -379,16 +380,20 @@ def _is_same(written: Tensor, read: Tensor) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
 
 
-def _steps(raw: Any) -> list[tuple[int, int]]:
-    return [(n, s) for n, s in zip(raw.shape, raw.strides, strict=True) if n > 1]
-
-
-_APART = frozenset(("index_put", "index_add", "index_copy"))
+_APART = frozenset(("index_put", "index_add", "index_copy", "scatter", "scatter_add"))
 """What must not read a part of the memory that it writes, not even the same place."""
-_CHECKED_FIRST = frozenset(("index_put", "index_add", "index_copy", "copy"))
-"""What looks for overlap before it looks at shapes."""
 _MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
-_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_fill", "index_put"))
+_SAME_EVERYWHERE = frozenset(
+    (
+        "fill_Scalar",
+        "zero",
+        "masked_fill_Scalar",
+        "masked_fill_Tensor",
+        "index_fill_int_Scalar",
+        "index_fill_int_Tensor",
+        "index_put",
+    )
+)
 """What writes one value may write it several times to one place."""
 
 
@@ -400,6 +405,7 @@ def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
         return
     if apart:
         check_own_memory(tensor._raw)
+    changes(tensor)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
@@ -459,15 +465,14 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if op.name == "abs" and target._raw.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    if op.name in _CHECKED_FIRST:
-        _check_apart(op, args)
-    result = _result_for(target, general.compute(op, args)[0])
     _check_apart(op, args)
+    compute = general.compute if L.watcher is None else L.watcher.changed
+    result = _result_for(target, compute(op, args)[0])
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
     node = general.attach(op, args, [make(result)], edges, number) if wants and L.saved_hooks else None
-    write(target, result, apart=op.name not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
+    write(target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:

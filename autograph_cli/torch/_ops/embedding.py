@@ -8,7 +8,7 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._core.views import bump
+from .._core.views import bump, changes
 from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
@@ -108,6 +108,7 @@ def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -
     rows = np.unique(indices._raw)
     sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
     long = sizes > max_norm
+    changes(weight)
     weight._raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._raw.dtype)
     bump(weight)
 

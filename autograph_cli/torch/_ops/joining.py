@@ -121,7 +121,7 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
             )
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="apart")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")

@@ -14,7 +14,7 @@ from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
-from .._core.views import bump
+from .._core.views import bump, changes
 from . import reductions, unary, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -359,6 +359,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
 def _update(running: Any, value: Any, momentum: float, counted: bool) -> None:
     """Move a statistic on; PyTorch counts that as a change in place where the operation's schema says so."""
     if running is not None:
+        changes(running)
         running._raw[...] = (1 - momentum) * running._raw + momentum * value
         if counted:
             bump(running)
@@ -513,6 +514,7 @@ def instance_norm(
                 running.copy_(views.view(moved, (n, c)).mean(0))
                 L.grad = with_grad
                 continue
+            changes(running)
             running._raw[...] = moved._raw.reshape(n, c).mean(0)
             bump(running)
     return views.view(out, input.shape)

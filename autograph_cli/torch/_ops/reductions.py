@@ -381,7 +381,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
 
 
-@composite(out=True)
+@composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
     from .arithmetic import maximum
@@ -389,7 +389,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
-@composite(out=True)
+@composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
     from .arithmetic import minimum
@@ -425,13 +425,13 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
     return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
     return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)

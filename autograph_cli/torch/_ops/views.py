@@ -15,7 +15,7 @@ from .._core.size import Size
 from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
 from .._core.user_warnings import warn_once
-from .._core.views import in_shape, materialize, spanned
+from .._core.views import in_shape, materialize, share, spanned, strides_of
 from . import unary as unary
 from ._errors import all_tensors
 
@@ -157,17 +157,37 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 
 def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """The same bytes read as another dtype."""
-    from .._core.tensor import make
-    from .._core.views import make_view, materialize
-
+    """The same bytes read as another dtype: outside the graph, for it has no derivative."""
     for bit, what in (
         (unary.is_conj, "conjugate view tensors"),
         (unary.is_neg, "tensors with negative bit set"),
     ):
         if dtype is not input.dtype and bit(input):
             raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
-    return make_view(make(materialize(input).view(dtype.numpy)), input, None)
+    made = share(input, counts=True)
+    if isinstance(made, Wrapped):
+        return made._lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
+    raw = materialize(input)
+    if raw.itemsize != dtype.itemsize:
+        _check_other_size(raw, dtype)
+    made._raw = raw.view(dtype.numpy)
+    return made
+
+
+def _check_other_size(raw: Any, dtype: Any) -> None:
+    """Raise PyTorch's error where elements of another size cannot be read from an array's memory."""
+    names = f"to view {dtypes.cpp_name(raw.dtype)} as {dtypes.cpp_name(dtype.numpy)} (different element sizes)"
+    if not raw.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 {names}")
+    strides = strides_of(raw)
+    times = dtype.itemsize // raw.itemsize
+    if times and raw.shape[-1] % times:
+        raise RuntimeError(f"self.size(-1) must be divisible by {times} {names}, but got {raw.shape[-1]}")
+    if strides[-1] != 1 and raw.size:
+        raise RuntimeError(f"self.stride(-1) must be 1 {names}, but got {strides[-1]}")
+    for dim, stride in enumerate(strides[:-1]):
+        if times and stride % times:
+            raise RuntimeError(f"self.stride({dim}) must be divisible by {times} {names}, but got {stride}")
 
 
 @composite(function=False)

@@ -15,7 +15,7 @@ from .._core.registry import functions
 from .._core.sparse_arrays import Coo
 from .._core.state import L, S
 from .._core.tensor import Tensor, make
-from .._core.views import bump, materialize
+from .._core.views import bump, changes, materialize
 from .._kernels.inplace import updates
 from .optimizer import Optimizer, evaluate
 
@@ -127,6 +127,7 @@ class Elementwise(Optimizer):
     # -- two worlds
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
+        changes(p)
         raw, g = p._raw, grad._raw
         f = updates(raw.dtype)
         if g.__class__ is Coo:

@@ -9,7 +9,7 @@ from typing import Any
 from .._core.registry import functions
 from .._core.sparse_arrays import Coo
 from .._core.tensor import Tensor
-from .._core.views import bump
+from .._core.views import bump, changes
 from .._kernels.inplace import updates
 from ._checks import check_betas
 from ._elementwise import number
@@ -69,5 +69,6 @@ def _update(p: Tensor, rows: Coo, state: dict[str, Any], group: dict[str, Any]) 
     new_square = f.add(square[at], f.scale(grad * grad - square[at], 1 - beta2))
     mean[at], square[at] = new_mean, new_square
     size = number(group["lr"], group) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+    changes(p)
     p._raw[at] += f.scale(f.div_(new_mean, f.shift_(f.sqrt(new_square), group["eps"])), -size)
     bump(p)
