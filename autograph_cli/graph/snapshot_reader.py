@@ -13,7 +13,7 @@ from autograph_cli.graph.snapshot import EXTRAS, FORMAT, HOLDS, VERSION, Section
 from autograph_cli.graph.verifier import verify
 
 _LABEL = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?\w[\w.\[\]]*)(?:~\d+)?'*""")
-_TYPE = re.compile(r"([A-Za-z_]\w*)?(?:\[((?:\d{1,18}(?:, \d{1,18})*)?)\])?(?:@([\w:.-]+))?", re.ASCII)
+_TYPE = re.compile(r"([A-Za-z_]\w*)?(?:\[((?:\d{1,18}(?:, \d{1,18}){0,63})?)\])?(?:@([\w:.-]+))?", re.ASCII)
 _WORD = re.compile(r"[^\s(),]+")
 _CONFLICT = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _TITLE = re.compile(r"\[([^\[\]]+)\](?: as \[([^\[\]]+)\])?")
@@ -55,6 +55,8 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
         return _Reader(head[2], lines).snapshot()
     except _Wrong as wrong:
         raise SnapshotError(f"{name}, line {wrong.number}: {wrong.what}.") from None
+    except SyntaxError:
+        raise SnapshotError(f"{name} is malformed: it has a name in quotes that is no text of Python.") from None
     except GraphError as error:
         raise SnapshotError(f"{name} is malformed: {error}") from None
 

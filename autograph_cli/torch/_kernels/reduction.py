@@ -126,7 +126,7 @@ class Reduction:
         return self.xp.logaddexp.accumulate(a, axis=dim)
 
     def cast_like(self, a: Any, like: Any) -> Any:
-        return a.astype(like.dtype)
+        return a.astype(like.dtype, copy=False)
 
     def has_zero(self, a: Any) -> bool:
         return bool((a == 0).any())

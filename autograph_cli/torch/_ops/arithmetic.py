@@ -74,7 +74,10 @@ pow_tensor = operation(
         grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1))),
     ),
     exponent=lambda f, grad, self, exponent, result: (
-        grad * f.where(f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(self)))
+        grad
+        * f.where(
+            f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(f.cast_like(self, result)))
+        )
     ),
 )
 pow_scalar = operation(
@@ -91,12 +94,12 @@ scalar_pow = operation(
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
-            f.conj(f.mul_Scalar(result, f.log_of_number(self)))
+            f.conj(f.mul_Scalar(result, f.log_of_number(self, exponent)))
             if self != 0
             else f.where(
-                f.ge(exponent, f.zeros_like(exponent)),
+                f.zero_raised(self, exponent),
                 f.zero_beside(result),
-                f.conj(f.mul_Scalar(result, f.log_of_number(self))),
+                f.conj(f.mul_Scalar(result, f.log_of_number(self, exponent))),
             )
         )
     ),

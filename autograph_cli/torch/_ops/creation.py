@@ -472,17 +472,13 @@ def _check_parts(name: str, a: Any, b: Any) -> None:
         )
 
 
-def _complex(f: Any, real: Any, imag: Any) -> Any:
-    return real + imag * (dtypes.FROM_NUMPY[real.dtype].to_complex().numpy.type(1j))
-
-
 def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
     return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
 
 
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
-    _complex,
+    "from_parts",
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -492,7 +488,7 @@ complex_op = operation(
 )
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
-    lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
+    lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 

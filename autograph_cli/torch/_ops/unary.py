@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -68,7 +69,7 @@ asin = operation(
 acos = operation(
     "acos(Tensor self)",
     floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.neg(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
+    self=lambda f, grad, self: grad * f.neg(f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
 )
 atan = operation(
     "atan(Tensor self)",
@@ -85,7 +86,15 @@ asinh = operation(
 acosh = operation(
     "acosh(Tensor self)",
     floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(self * self, 1))),
+    self=lambda f, grad, self: (
+        grad
+        * f.conj(
+            # Of one root the branch would be that of the left half plane's mirror image.
+            f.rsqrt(f.add_Scalar(self, 1)) * f.rsqrt(f.sub_Scalar(self, 1))
+            if f.is_complex(self)
+            else f.rsqrt(f.sub_Scalar(self * self, 1))
+        )
+    ),
 )
 atanh = operation(
     "atanh(Tensor self)",
@@ -433,21 +442,20 @@ def conj_number(number: Any) -> Any:
     return number.conjugate() if isinstance(number, complex) else number
 
 
-def log_of_number(number: Any) -> Any:
-    """The logarithm of a Python number as a Python number; 0 has -inf."""
-    if isinstance(number, complex):
-        import cmath
-
+def log_of_number(number: Any, beside: Tensor) -> Any:
+    """The logarithm of a Python number as a Python number, complex beside a complex tensor; 0 has -inf."""
+    if number and (isinstance(number, complex) or beside._raw.dtype.kind == "c"):
         return cmath.log(number)
     return math.log(number) if number > 0 else (-math.inf if number == 0 else math.nan)
 
 
-def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
+def zero_raised(base: Any, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
     from .._core.dispatch import kernels
     from .._core.tensor import make
 
-    return make(kernels(base._raw).zero_raised(base._raw, exponent._raw))
+    given = base._raw if isinstance(base, Tensor) else base
+    return make(kernels(exponent._raw).zero_raised(given, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
