@@ -20,7 +20,7 @@ def tell_all(target: Target, quiet: bool) -> int:
     Raises `TargetError` for a script that cannot be found or is not Python.
     """
     try:
-        missing = _scan(target)
+        missing = _scan(target, packages=True)
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise TargetError(f"Cannot read {target.name}: {error}.") from None
     if not quiet:
@@ -49,12 +49,13 @@ def warn(target: Target) -> None:
     )
 
 
-def _scan(target: Target) -> list[Missing]:
+def _scan(target: Target, packages: bool = False) -> list[Missing]:
     if target.kind == "module":
         path = _module_file(target.name)
-        return scan(path.read_bytes(), os.fspath(path), Path())
+        return scan(path.read_bytes(), os.fspath(path), Path(), packages=packages)
     folder = Path(target.name).parent if target.kind == "file" else Path()
-    return scan(runner.read(target), runner.STDIN if target.kind == "stdin" else target.name, folder)
+    name = runner.STDIN if target.kind == "stdin" else target.name
+    return scan(runner.read(target), name, folder, packages=packages)
 
 
 def _module_file(name: str) -> Path:

@@ -17,7 +17,7 @@ MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
 USUAL = ("shapes", "names")
 """What is shown unless told otherwise."""
-_DIGITS = re.compile(r"(\d+)$")
+_DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
 
 def values_of(node: Node) -> list[str]:

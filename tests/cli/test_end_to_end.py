@@ -32,6 +32,9 @@ PRINTED = {
     "maml.py": (
         "step 0: loss after adapting 1.811\nstep 20: loss after adapting 0.407\nstep 40: loss after adapting 0.771\n"
     ),
+    "v01_engine.py": (
+        "y = 0.9207, dy/dx = 2.3818, dy/dw = 0.1351\nas torch.autograd: True\nd2y/dx2 = 0.4783, d2y/dxdw = 0.1196\n"
+    ),
     "neural_ode.py": ("step 0: loss 1.975\nstep 20: loss 0.120\nstep 40: loss 0.050\nat the end: loss 0.029\n"),
 }
 """What PyTorch makes the samples print."""

@@ -36,6 +36,11 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
             observer.ends(call)
 
 
+def _by_operations() -> bool:
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and modes see them."""
+    return L.autocast is not None or bool(S.sparse) or (L.watcher is not None and L.watcher.sees_backward)
+
+
 class Pass:
     """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
 
@@ -132,7 +137,7 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or L.autocast is not None or S.sparse)
+        plain = not (self.recorded or L.anomaly or _by_operations())
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -325,7 +330,7 @@ class Pass:
                 return [None] * len(node._edges)
         grads = (
             self._formulas(node, g, self.recorded)
-            if self.recorded or (L.autocast is None and not S.sparse)
+            if self.recorded or not _by_operations()
             else self._cast_formulas(node, g)
         )
         if L.anomaly and L.check_nan:
@@ -356,7 +361,7 @@ class Pass:
         return run(f, g) if edges is None else run(f, g, edges)
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
-        """The same as operations that are not recorded: under autocast these choose their dtypes, and they know sparse tensors."""
+        """The same as operations that are not recorded (see `_by_operations`)."""
         given = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
         return [self._unwrap(x) for x in self._formulas(node, given, recorded=True)]
 

@@ -470,7 +470,7 @@ class Pointwise:
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)
-        made[...] = a
+        self.xp.copyto(made, a, casting="unsafe")
         return made[()]
 
     _to_copy = cast

@@ -49,6 +49,12 @@ class Watcher:
     """Stands between operations and their kernels while its block runs; `inner` is the one that stood there before."""
 
     inner: Watcher | None = None
+    sees_backward = False
+    """Whether the formulas of backward are to run as operations, for it to see."""
+
+    def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+        """The raw results of `op`, which are then written into its first argument."""
+        return dispatch.compute(op, args) if self.inner is None else self.inner.changed(op, args)
 
     def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`."""
