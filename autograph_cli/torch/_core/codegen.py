@@ -191,6 +191,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
+        *_laid_out(op, raws),
         *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
@@ -222,6 +223,17 @@ def _without_edge(op: Operation) -> str:
 
 def _returned(op: Operation) -> str:
     return f"({''.join(f'{made}, ' for made, _ in _made(op))})" if op.multiple else "made"
+
+
+def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    if not op.elementwise:
+        return []
+    every = ", ".join(raws.values())
+    return [
+        f"    if raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
+        f"        raw = settled(raw, {every})",
+    ]
 
 
 def _number_operand(op: Operation) -> list[str]:
@@ -334,12 +346,6 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"        {hang}",
         f"        return {_returned(op)}",
     ]
-    if (op.promotes or op.pointwise) and len(op.tensors) > 1 and not op.multiple:
-        raws = [f"raw_{p.name}" for p in op.tensors]
-        lines += [
-            f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {raws[0]}.flags.c_contiguous:",
-            f"        made._raw = raw = settled(raw, {', '.join(raws)})",
-        ]
     lines += [
         f"    {made}._counter = [0]"
         for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)

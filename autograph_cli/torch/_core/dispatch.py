@@ -25,7 +25,7 @@ from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
-from .storages import resized
+from .storages import resized, window
 from .tensor import Tensor, inference_result, make
 from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
@@ -101,9 +101,9 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
-    if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places if raws[i] is not None]
-        if not operands[0].flags.c_contiguous and all(x.__class__ is np.ndarray for x in operands if x.ndim):
+    if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
+        operands = [raws[i] for i, _ in op.places]
+        if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
 
@@ -205,7 +205,11 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     if by_elements(op):
         check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
+        resizes = op.elementwise and raw.shape != target._raw.shape
         put(target, raw)
+        if resizes and raw.__class__ is np.ndarray and raw.size and not raw.flags.c_contiguous:
+            target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
+            target._raw[...] = raw
     return out
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import op_traits, saved_attributes
+from . import memory_format, op_traits, saved_attributes
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -75,6 +75,12 @@ class Operation:
         self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
+        self.elementwise = (
+            (self.promotes or self.floating or self.pointwise)
+            and not (self.multiple or self.view or self.identifier in memory_format.RULES)
+            and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
+        )
+        """Whether the result lies in memory as PyTorch's iterator over tensors has it."""
         self.list_result: bool = flags.get("list_result", False)
         self.inline: str = flags.get("inline", "")
         self.saved: Mapping[str, Callable[..., Any] | str | None] = flags.get("saved", {})

@@ -11,8 +11,9 @@ import numpy as np
 from .._kernels.lazy import bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, Packed, freed, short_name
+from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
 from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
 from .storages import address, offset_in, owner, window
@@ -101,18 +102,6 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
         # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
         return view.shape, strides_of(view), offset_in(view) - offset_in(base)
     return view.shape, strides_of(view), apart // view.itemsize
-
-
-def strides_of(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
-    size = raw.itemsize
-    found = [s // size for s in raw.strides]
-    if 0 in found:
-        shape = raw.shape
-        for d in range(len(found) - 1, -1, -1):
-            if not found[d] and shape[d] == 1:
-                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
-    return tuple(found)
 
 
 NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
@@ -443,7 +432,9 @@ def rebase(tensor: Tensor, node: Node) -> None:
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view.version = -1
-    view_edge(tensor, copy.view)
+    edge = view_edge(tensor, copy.view)
+    if edge is not None and any(item.__class__ is SavedResult for item in node._saved):
+        node._saved = tuple([SavedView(x, edge[0]) if x.__class__ is SavedResult else x for x in node._saved])
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:

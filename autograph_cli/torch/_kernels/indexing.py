@@ -272,4 +272,4 @@ class Indexing:
 
     def nonzero(self, a: Any) -> Any:
         places = self.xp.nonzero(a if a.ndim else a.reshape(1))
-        return self.xp.stack(places, axis=1) if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")
+        return self.xp.stack(places).T if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.device_dispatch import NO_DATA
 from .._core.interpreter_stack import new
 from .._core.registry import composite
-from .._core.state import S
+from .._core.state import L, S
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from ._data import array_of
@@ -132,7 +132,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, history included, as an instance of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
-    made = alias(self)
+    watcher, L.watcher = L.watcher, None  # no mode is told of it
+    try:
+        made = alias(self)
+    finally:
+        L.watcher = watcher
     made.__class__ = cls
     return made
 
