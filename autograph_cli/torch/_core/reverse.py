@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import dtypes
 from .device_dispatch import beside, kernels
 from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
@@ -191,6 +192,8 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     if edge_of(x) is not None:
         return _own_alias(x)
     made: Tensor = share(x, counts=True)
+    if dtypes.CATEGORY[made._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made.requires_grad = True
     return belongs_here(made)
 
