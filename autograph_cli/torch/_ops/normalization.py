@@ -506,8 +506,9 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
+    weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
-    out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
+    out = batch_norm(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):

@@ -181,6 +181,8 @@ def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
     """The function that finds the storage which a pickle refers to."""
 
     def find(reference: Any) -> Storage:
+        if isinstance(reference, tuple) and len(reference) == 6 and reference[5] is None:
+            reference = reference[:5]  # files from before zip archives say here that the storage is no view
         if not isinstance(reference, tuple) or len(reference) != 5:
             raise ValueError("a storage is not referred to like this")
         word, kind, key, location, length = reference
@@ -409,4 +411,6 @@ class TrustingUnpickler(pickle.Unpickler):
         return super().find_class(OURS + module.removeprefix("torch"), name)
 
     def persistent_load(self, reference: Any) -> Any:
+        if isinstance(reference, tuple) and len(reference) == 4 and reference[0] == "module":
+            return reference[1]  # a class, beside which files from before zip archives keep its source
         return self._find(reference)
