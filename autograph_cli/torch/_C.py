@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
 from ._core.state import L
+from ._core.tensor import Tensor
 from ._core.tensor import disabled as _disabled_torch_function_impl
 from ._ops._errors import LinAlgError as _LinAlgError
 
@@ -16,6 +17,9 @@ __all__ = (
     "_is_torch_function_mode_enabled",
     "_log_api_usage_once",
 )
+
+
+_TensorMeta = type(Tensor)
 
 
 def _is_torch_function_enabled() -> bool:

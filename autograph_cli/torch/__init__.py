@@ -216,6 +216,7 @@ _AT_NEED = (
     "distributions",
     "func",
     "functional",
+    "futures",
     "hub",
     "jit",
     "mps",

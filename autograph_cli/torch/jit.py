@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 from ._core.user_warnings import warn
+from .nn.modules.module import Module
 
 __all__ = [
     "Attribute",
     "Final",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
     "annotate",
     "export",
     "ignore",
@@ -97,3 +101,21 @@ def _needs_torchscript(*args: Any, **options: Any) -> NoReturn:
 
 
 save = load = _needs_torchscript
+
+
+class ScriptModule(Module):
+    """No module is one: RuntimeError when it is made."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        _needs_torchscript()
+
+
+class ScriptFunction:
+    """No function is one: RuntimeError when it is made."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        _needs_torchscript()
+
+
+class RecursiveScriptModule(ScriptModule):
+    """No module is one: RuntimeError when it is made."""

@@ -8,6 +8,7 @@ import os
 import pickle
 import pickletools
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
+FILE_LIKE = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
+"""What `load` takes, for annotations."""
 _MAGIC = b"PK\x03\x04"
 
 # ---------------------------------------------------------------- saving

@@ -1,4 +1,4 @@
-# torch_geometric: a two-layer GCN on a random graph
+# torch-geometric: a two-layer GCN on a random graph
 import torch
 import torch.nn.functional as F
 from torch_geometric.data import Data

@@ -1,4 +1,4 @@
-# ignite: a supervised trainer and evaluator with metrics
+# pytorch-ignite: a supervised trainer and evaluator with metrics
 import torch
 from ignite.engine import Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.metrics import Accuracy, Loss

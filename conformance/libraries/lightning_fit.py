@@ -1,4 +1,4 @@
-# Lightning: fit a module on random data on the CPU
+# lightning: fit a module on random data on the CPU
 import logging
 import warnings
 

@@ -1,4 +1,4 @@
-# opt_einsum: a contraction on tensors, differentiated
+# opt-einsum: a contraction on tensors, differentiated
 import opt_einsum
 import torch
 

@@ -1,4 +1,4 @@
-# pyro: stochastic variational inference of a coin's bias
+# pyro-ppl: stochastic variational inference of a coin's bias
 import pyro
 import pyro.distributions as dist
 import torch

@@ -308,6 +308,9 @@ def test_steps_out_of_order_say_so():
         "torch.distributed.init_process_group()",
         "torch.nn.parallel.DistributedDataParallel(None)",
         "torch.hub.load_state_dict_from_url('x')",
+        "torch.distributed.optim.ZeroRedundancyOptimizer([])",
+        "torch.distributed.tensor.DTensor()",
+        "torch.jit.ScriptModule()",
     ],
 )
 def test_what_needs_more_than_one_process_or_a_network_says_so_when_it_is_called(call):

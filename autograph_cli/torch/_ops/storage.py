@@ -41,6 +41,9 @@ class UntypedStorage:
 
     size = __len__ = nbytes
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
 
 UntypedStorage.__module__ = "torch.storage"
 

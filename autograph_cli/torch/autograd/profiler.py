@@ -194,7 +194,7 @@ class profile:
     >>> x = torch.ones(3)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     _ = x + x
-    >>> [(event.name, event.count) for event in prof.key_averages()]
+    >>> [(event.key, event.count) for event in prof.key_averages()]
     [('aten::add', 1)]
     """
 
