@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import dtypes
 from .device_dispatch import beside, kernels
 from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
@@ -190,7 +191,11 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
         return _own_alias(x)
+    if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made: Tensor = share(x, counts=True)
+    if dtypes.CATEGORY[made._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made.requires_grad = True
     return belongs_here(made)
 

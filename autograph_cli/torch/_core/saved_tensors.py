@@ -44,6 +44,16 @@ class SavedResult:
         self._counter = version
 
 
+class SavedView(SavedResult):
+    """The result of a change of a view in place: its history is that of the view, which its base's leads to."""
+
+    __slots__ = ("_seen_from",)
+
+    def __init__(self, item: SavedResult, node: Node) -> None:
+        super().__init__(item._raw, item._counter)
+        self._seen_from = weakref.ref(node)
+
+
 class SavedList:
     """A saved list of tensors that have no gradient (indices), with the versions they had."""
 
@@ -178,8 +188,11 @@ def unpack(node: Node, index: int) -> Any:
     if item.__class__ is Packed:
         return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
     check_version(node, index)
-    if item.__class__ is SavedResult:
+    if isinstance(item, SavedResult):
         number = node._item_results[index]
+        history = item._seen_from() if item.__class__ is SavedView else None
+        if history is not None:
+            node, number = history, 0
         tensor = make(item._raw, (node, number) if number in node._differentiable else None)
         tensor._counter = item._counter
         return tensor

@@ -13,7 +13,7 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, Packed, freed, short_name
+from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
 from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
 from .storages import address, offset_in, owner, window
@@ -432,7 +432,9 @@ def rebase(tensor: Tensor, node: Node) -> None:
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
     view.version = -1
-    view_edge(tensor, copy.view)
+    edge = view_edge(tensor, copy.view)
+    if edge is not None and any(item.__class__ is SavedResult for item in node._saved):
+        node._saved = tuple([SavedView(x, edge[0]) if x.__class__ is SavedResult else x for x in node._saved])
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:

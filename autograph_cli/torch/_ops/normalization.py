@@ -415,6 +415,7 @@ def normalized_batch(
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     parameters_fit(input, weight, bias, running_mean, running_var)
+    # PyTorch counts an update of the statistics as a change in place for some of its operations only; of the others they are kept.
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     counted = run is not batch_norm_op
     read = (None, None) if training and (counted or in_samples) else (running_mean, running_var)
@@ -505,8 +506,9 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
+    weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
-    out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
+    out = batch_norm(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):

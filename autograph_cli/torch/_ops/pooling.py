@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims as dim_sizes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
-from .._core.memory_format import is_channels_last
+from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -537,7 +537,7 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
         )
     if size == (1,) * dims:
         mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
-        return _with_channels_last(mean) if is_channels_last(input._raw) else mean
+        return _with_channels_last(mean) if suggests_channels_last(input._raw) else mean
     found: Tensor = average[dims][1](input, size)
     return found
 

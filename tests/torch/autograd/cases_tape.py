@@ -6,6 +6,7 @@ import threading
 
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
 from tests.torch.core.functions import functions_of
+from tests.torch.core.player import graph as dated_graph
 
 
 def matrix(torch):
@@ -606,3 +607,28 @@ def tape_views_of_another_dtype(torch):
     h.view(torch.int32).zero_()
     (h * 2).sum().backward()
     return found, h, h._version, x.grad, err(lambda: (x * 1).view(torch.int32).requires_grad_())
+
+
+@case
+def tape_order_in_which_nodes_were_made(torch):
+    D, F = torch.distributions, torch.nn.functional
+    a = torch.tensor([0.3, 0.5, 0.9], requires_grad=True)
+    b = torch.tensor([0.7, 0.2, 0.4], requires_grad=True)
+    x = (torch.arange(24.0).reshape(2, 3, 4) / 7).requires_grad_()
+    half = torch.full((3,), 0.5)
+    found = [
+        D.Normal(a, b).log_prob(half),
+        D.LogNormal(a, b).log_prob(half),
+        F.instance_norm(x, weight=a, bias=b),
+        torch.func.grad(lambda t: (t.sin() * t).sum())(a),
+        torch.addcdiv(a, a, b),
+    ]
+    for family in ("Normal", "Laplace", "Gamma", "Beta", "LogNormal", "Gumbel", "Cauchy"):
+        found.append(D.kl_divergence(getattr(D, family)(a, b), getattr(D, family)(b + 1, a + 1)))
+    found.append(D.kl_divergence(D.Dirichlet(a), D.Dirichlet(b)))
+    for name in ("tanh_", "exp_", "sigmoid_", "sqrt_", "expm1_", "tan_", "sin_"):
+        p = a * 1
+        getattr(p[:2], name)()
+        found.append(torch.autograd.grad((p * p).sum(), a, create_graph=True)[0])
+    (by_b,) = torch.autograd.grad(found[4].sum(), b, create_graph=True)
+    return [(y, dated_graph([y.grad_fn])) for y in (*found, by_b)]
