@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from .naming import PublicNames
+from .public_names import PublicNames
 
 SERVED = {
     "safetensors": "autograph_cli.safetensors",
