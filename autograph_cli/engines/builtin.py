@@ -9,7 +9,16 @@ from typing import Any
 
 from autograph_cli.engines.builtin_derive import gradients as derive
 from autograph_cli.engines.builtin_inside import Inside
-from autograph_cli.engines.builtin_saved import bytes_of, kept_outputs, leaf_bytes, saved, saved_type, storage, types
+from autograph_cli.engines.builtin_saved import (
+    bytes_of,
+    kept_outputs,
+    leaf_bytes,
+    look,
+    saved,
+    saved_type,
+    storages,
+    types,
+)
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of
 from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
@@ -25,12 +34,13 @@ class Builtin:
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     tensor = Tensor
+    look = staticmethod(look)
     saved = staticmethod(saved)
     saved_type = staticmethod(saved_type)
     types = staticmethod(types)
     kept = staticmethod(kept)
     kept_outputs = staticmethod(kept_outputs)
-    storage = staticmethod(storage)
+    storages = staticmethod(storages)
     leaf_bytes = staticmethod(leaf_bytes)
     bytes_of = staticmethod(bytes_of)
 
@@ -257,10 +267,6 @@ class Builtin:
         from autograph_cli.engines.builtin_formulas import formula_of
 
         return formula_of(cls)
-
-    def keeps_something(self, node: Node) -> bool:
-        """Whether the node keeps anything for backward now."""
-        return bool(node._saved)
 
     # -- measures
 

@@ -21,38 +21,73 @@ from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None)))
 """Classes of what can be kept without keeping anything else."""
-_LISTS = frozenset((tuple, list, SavedList))
-_TENSORS = (Tensor, SavedResult)
+_TENSORS = frozenset((Tensor, SavedResult))
+_array = np.ndarray
 _ZEROS = itertools.repeat(0)
 Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is."""
 
 
-def saved(node: Node, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Places | None] | None:
-    """What a living node keeps, and, of a custom Function, which inputs and outputs these are; None if it keeps nothing."""
+def look(node: Node) -> Any:
+    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every step."""
     items = node._saved
     if not items:
         return None
-    simple = node._operation is not None and node._extra is None and _LISTS.isdisjoint(map(type, items))
-    found = []
-    for name, item, version in zip(_labels(node.__class__), items, _ZEROS, strict=False) if simple else _items(node):
-        kind = item.__class__
-        if isinstance(item, _TENSORS):
-            raw = item._raw
-            whole = raw.__class__ is np.ndarray and raw.base is None
-            place = id(raw if whole else owner(raw))
-            storage = storages.get(place)
-            if storage is None:
-                storage = storages[place] = start + len(storages)
-            shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
-            found.append((name, raw.dtype, shape, storage, raw.nbytes, version))
-        elif item is None:
-            continue
-        elif kind in _PLAIN or isinstance(item, np.dtype) or (kind is tuple and _PLAIN.issuperset(map(type, item))):
+    if not _is_simple(node.__class__):
+        return None, _items_seen(node), None if node._operation is not None else (node._item_edges, node._item_results)
+    extra = node._extra
+    return None if extra is None else extra.versions, [
+        [raw.dtype, raw.shape, id(raw) if raw.base is None else id(owner(raw)), raw.nbytes]
+        if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+        else item
+        if item.__class__ in _PLAIN or item.__class__ is tuple
+        else _seen(item)
+        for item in items
+    ]
+
+
+def _items_seen(node: Node) -> list[tuple[str, Any, int]]:
+    return [(name, _seen(item), version) for name, item, version in _items(node)]
+
+
+def _seen(item: Any) -> Any:
+    """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
+    kind = item.__class__
+    if kind is not Packed and hasattr(item, "_raw"):
+        raw = item._raw
+        shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
+        return [raw.dtype, shape, id(owner(raw)), raw.nbytes]
+    if kind in _PLAIN or isinstance(item, np.dtype) or (kind is tuple and _PLAIN.issuperset(map(type, item))):
+        return item
+    return Text("packed by a hook" if kind is Packed else shown(item))
+
+
+def saved(
+    cls: type[Node], looked: Any, storages: dict[int, int], start: int
+) -> tuple[tuple[Saved, ...], Places | None]:
+    """What a node keeps, and, of a custom Function, which inputs and outputs these are.
+
+    `storages` numbers the memory that was met, by id, the first one `start`.
+    """
+    versions, items, *places = looked
+    if not places:
+        numbers = map((versions or {}).get, itertools.count(), _ZEROS)
+        items = zip(_labels(cls), items, numbers, strict=False)
+    found: list[Saved] = []
+    for name, item, version in items:
+        if item.__class__ is list:
+            dtype, shape, storage, size = item
+            found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
+        elif item is not None:
             found.append((name, None, item, 0, 0, 0))
-        else:
-            found.append((name, None, Text("packed by a hook" if kind is Packed else shown(item)), 0, 0, 0))
-    return tuple(found), None if node._operation is not None else (node._item_edges, node._item_results)
+    return tuple(found), places[0] if places else None
+
+
+@functools.cache
+def _is_simple(cls: type[Node]) -> bool:
+    """Whether nodes of this class keep no list of tensors."""
+    operation = cls._operation
+    return operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
 
 
 def _items(node: Node) -> list[tuple[str, Any, int]]:
@@ -122,22 +157,31 @@ def _type(like: Any) -> TensorType:
     return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")
 
 
-def storage(tensor: Tensor) -> int:
-    """The id of the memory in which a tensor lies."""
-    raw = tensor._raw
-    return id(raw if raw.__class__ is np.ndarray and raw.base is None else owner(raw))
+def storages(tensors: Iterable[Tensor]) -> list[int]:
+    """The ids of the memory in which tensors lie."""
+    return [
+        id(raw) if (raw := tensor._raw).__class__ is _array and raw.base is None else id(owner(raw))
+        for tensor in tensors
+    ]
 
 
 def owner(raw: Any) -> Any:
     """The array whose memory this is, or what stands for it where there is none."""
+    if raw.__class__ is _array:
+        base = raw.base
+        if base is None:
+            return raw
+        if base.__class__ is _array and base.base is None:
+            return base
     return raw.memory if raw.__class__ is Meta else memory.owner(raw)
 
 
 def leaf_bytes(leaves: Iterable[Tensor]) -> tuple[int, int]:
     """The bytes of these leaves, and of their gradients."""
     parameters = [leaf for leaf in leaves if leaf._edge is LEAF]
-    metas = [leaf._meta for leaf in parameters]
-    return bytes_of(parameters), bytes_of([meta.grad for meta in metas if meta is not None and meta.grad is not None])
+    return bytes_of(parameters), bytes_of(
+        [m.grad for x in parameters if (m := x._meta) is not None and m.grad is not None]
+    )
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
@@ -145,9 +189,10 @@ def bytes_of(tensors: Iterable[Tensor]) -> int:
     sizes: dict[int, int] = {}
     for tensor in tensors:
         raw = tensor._raw
+        place = id(owner(raw))
         size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.places.nbytes
-        place = storage(tensor)
-        sizes[place] = max(sizes.get(place, 0), size)
+        if size > sizes.get(place, -1):
+            sizes[place] = size
     return sum(sizes.values())
 
 

@@ -197,8 +197,8 @@ class Engine(Protocol):
     def like(self, tensor: Any) -> Any:
         """The type of a tensor, for `types` to read."""
 
-    def storage(self, tensor: Any) -> int:
-        """The id of the memory in which a tensor lies."""
+    def storages(self, tensors: Iterable[Any]) -> list[int]:
+        """The ids of the memory in which tensors lie."""
 
     def refresh(self, tensor: Any) -> None:
         """Bring the history of a view up to date, whose base was changed."""
@@ -229,8 +229,11 @@ class Engine(Protocol):
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
-    def saved(self, node: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any] | None:
-        """What a living node keeps, and which inputs and outputs of it that is, where its class does not tell.
+    def look(self, node: Any) -> Any:
+        """What a living node keeps, as plain data for `saved`; None if it keeps nothing."""
+
+    def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
+        """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
 
         `storages` numbers the memory that was met, by id, the first one `start`.
         """

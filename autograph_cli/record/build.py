@@ -14,7 +14,7 @@ from autograph_cli.graph import Output as OutputRecord
 from autograph_cli.record.event_log import INPUT, LEAF, BackwardEvent, Event, EventLog, StepLog
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
-from autograph_cli.record.saved_tensors import Versions, records
+from autograph_cli.record.saved_tensors import Versions, records, settle
 from autograph_cli.record.source_locations import Sources, end_of
 
 
@@ -37,6 +37,7 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
+        settle(log, span.step)
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
@@ -146,11 +147,11 @@ class _Builder:
         )
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
-        place = event.number, nr
+        number = event.number
         return (
-            tuple(self.log.names.get(place, ()))
-            or self.static.get(place, ())
-            or tuple(self.log.borrowed.get(place, ()))
+            tuple(self.log.names.get(number, {}).get(nr, ()))
+            or self.static.get((number, nr), ())
+            or tuple(self.log.borrowed.get(number, {}).get(nr, ()))
         )
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:

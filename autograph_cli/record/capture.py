@@ -13,7 +13,7 @@ from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record import names, pytorch
 from autograph_cli.record.event_log import LEAF
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.saved_tensors import collect
+from autograph_cli.record.saved_tensors import look
 from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.torch import Tensor, autograd
 
@@ -98,7 +98,7 @@ def _of_tensors(frames: list[FrameType], tensors: Any) -> Graph:
 
 def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
     """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
-    collect(recorder.log, recorder.log.step)
+    look(recorder.log, recorder.log.step)
     return recorder.snapshot(dict(roots))
 
 
@@ -167,5 +167,5 @@ def _given(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, An
 def _leaf_names(recorder: Recorder, frames: list[FrameType], leaves: list[Any]) -> list[str]:
     names.scan(recorder.log, _spaces(frames))
     outputs = [recorder.log.engine.output(leaf) for leaf in leaves]
-    found = [() if output is None else recorder.log.names.get(recorder.log.place(output), ()) for output in outputs]
+    found = [() if output is None else recorder.log.names_of(output) for output in outputs]
     return [known[0] if known else f"leaf {place}" for place, known in enumerate(found)]

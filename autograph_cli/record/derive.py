@@ -11,7 +11,7 @@ from autograph_cli.graph import Graph
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.measures import Measures
-from autograph_cli.record.saved_tensors import collect
+from autograph_cli.record.saved_tensors import look
 from autograph_cli.record.source_locations import Sources
 
 NOT_CHOSEN = (
@@ -43,7 +43,7 @@ def derive(
         gradients = list(_named(other, leaves, found))
         if not gradients:
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
-        collect(other, other.step)
+        look(other, other.step)
         made = Span(other.step, [*span.roots, *gradients], span.found)
         return functools.partial(build, other, sources, made), (
             f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
@@ -62,7 +62,7 @@ def _named(log: EventLog, leaves: Sequence[Any], found: Iterable[Any]) -> Iterat
         if output is None:
             continue
         known = log.engine.output(leaf)
-        names = [] if known is None else log.names.get(log.place(known), [])
+        names = [] if known is None else log.names_of(known)
         name = f"{names[0] if names else f'leaf {place}'}.grad"
-        log.names.setdefault(log.place(output), []).append(name)
+        log.note(gradient, name)
         yield name, output

@@ -27,6 +27,9 @@ CALLS = 1_000
 OPERATION, LEAF, INPUT = "operation", "leaf", "input"
 
 
+Names = dict[int, dict[int, list[str]]]
+
+
 class BackwardEvent:
     """One backward call."""
 
@@ -102,8 +105,10 @@ class StepLog:
         """The variables that were found at the last backward call."""
         self.derived: tuple[Any, str | None] = None, ""
         """What makes its derivative graph, and how that came about, as of the last backward call."""
-        self.parameters: dict[int, weakref.ref[Any]] = {}
-        """The leaves that its nodes lead to, by the numbers of their events."""
+        self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
+        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
+        self.older = True
+        """Whether its nodes hang on those of older steps, as far as is known."""
         self.storages: dict[int, int] = {}
         """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
 
@@ -115,7 +120,7 @@ class StepLog:
 class _Thread(threading.local):
     """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are known."""
 
-    def __init__(self, steps: list[weakref.ref[StepLog]]) -> None:
+    def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
         self._steps = steps
         self.calls: list[CallEvent] = []
         self.begin()
@@ -123,8 +128,7 @@ class _Thread(threading.local):
     def begin(self) -> None:
         """A new step."""
         self.step = StepLog()
-        self._steps[:] = [ref for ref in self._steps if ref() is not None]
-        self._steps.append(weakref.ref(self.step))
+        self._steps.add(self.step)
 
 
 class EventLog:
@@ -142,9 +146,9 @@ class EventLog:
         """Of leaves and inputs, by id: the tensor and its key."""
         self.windows: dict[int, tuple[weakref.ref[Any], list[int]]] = {}
         """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
-        self.names: dict[tuple[int, int], list[str]] = {}
+        self.names: Names = {}
         """The variables of each output, by its event's number and its own, the first one first."""
-        self.borrowed: dict[tuple[int, int], list[str]] = {}
+        self.borrowed: Names = {}
         """The variables of what an input is a view of, likewise."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
         """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that is."""
@@ -156,7 +160,7 @@ class EventLog:
         """Whether a backward call has made nodes."""
         self.measures: Any = None
         """What measures beside the log, if anything does."""
-        self.steps: list[weakref.ref[StepLog]] = []
+        self.steps: weakref.WeakSet[StepLog] = weakref.WeakSet()
         """Those that are going on, in all threads, and those that are wanted still."""
         self.thread = _Thread(self.steps)
         self.modules = Modules(self.engine.tensor)
@@ -173,14 +177,14 @@ class EventLog:
         """A log that goes on from here by itself, in this thread."""
         other = EventLog(self._connect, _raise)
         other.known.update(self.known)
-        other.tensors, other.names = dict(self.tensors), dict(self.names)
+        other.tensors, other.names = dict(self.tensors), _copied(self.names)
         other.windows = {name: (ref, list(views)) for name, (ref, views) in self.windows.items()}
-        other.borrowed, other.saved = dict(self.borrowed), dict(self.saved)
+        other.borrowed, other.saved = _copied(self.borrowed), dict(self.saved)
         other.count, other.newest_key, other.limit = self.count, self.newest_key, sys.maxsize
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
-        step.storages = dict(self.step.storages)
+        step.looked = list(self.step.looked)
         return other
 
     # -- what the engine tells
@@ -353,16 +357,21 @@ class EventLog:
         ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
         if numbers and ref is not None and ref() is tensor:
             for number in numbers:
-                _add_name(self.borrowed, (number, 0), path)
+                _add_name(self.borrowed, number, 0, path)
             numbers.clear()
         output = self.engine.output(tensor)
         if output is not None:
-            _add_name(self.names, self.place(output), path)
+            _add_name(self.names, *self.place(output), path)
         return output
 
     def place(self, output: Output) -> tuple[int, int]:
         """The number of the event that an output is of, and its own."""
         return self.known[key_of(output)].number, number_of(output)
+
+    def names_of(self, output: Output) -> list[str]:
+        """The variables that an output has."""
+        number, nr = self.place(output)
+        return self.names.get(number, {}).get(nr, [])
 
     # -- what there is
 
@@ -397,6 +406,22 @@ class EventLog:
         self.thread.begin()
         return step
 
+    def drop(self, step: StepLog, newest: StepLog) -> bool:
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say no."""
+        if newest.older:
+            return False
+        known, names = self.known, self.names
+        for event in step.events:
+            if event[2] is OPERATION and event[3]() is not None:
+                return False
+        for event in step.events:
+            if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
+                known.pop(event[1], None)
+                names.pop(event[0], None)
+                self.saved.pop(event[0], None)
+                self.borrowed.pop(event[0], None)
+        return True
+
     def forget(self, newest: StepLog) -> None:
         """Now and then, drop the dead events of finished steps, older than this one, that no other event hangs on.
 
@@ -424,9 +449,8 @@ class EventLog:
 
     def _wanted(self) -> Iterator[Event]:
         """The events of steps that are going on or wanted still."""
-        for step in [ref() for ref in self.steps]:
-            if step is not None:
-                yield from step.events
+        for step in list(self.steps):
+            yield from step.events
 
     def _drop(self, dead: Sequence[Event]) -> None:
         if not dead:
@@ -434,9 +458,8 @@ class EventLog:
         numbers = {event.number for event in dead}
         for event in dead:
             del self.known[event.key]
-            self.saved.pop(event.number, None)
-        self.names = {place: names for place, names in self.names.items() if place[0] not in numbers}
-        self.borrowed = {place: names for place, names in self.borrowed.items() if place[0] not in numbers}
+            for noted in (self.saved, self.names, self.borrowed):
+                noted.pop(event.number, None)
         self.windows = {
             name: (ref, [number for number in views if number not in numbers])
             for name, (ref, views) in self.windows.items()
@@ -445,17 +468,15 @@ class EventLog:
 
     def sweep(self) -> None:
         """Drop the events of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
-        running = {ref() for ref in self.steps if ref() is not None}
-        finished = [step for step in running if step is not None and step.finished]
-        starts = [event.key for step in finished for event in step.events]
+        steps = list(self.steps)
+        starts = [event.key for step in steps if step.finished for event in step.events]
         starts += [event.key for event in self.known.values() if event.is_operation and event.ref() is not None]
         self.tensors = {name: held for name, held in self.tensors.items() if held[0]() is not None}
         leaves = [key for _, key in self.tensors.values() if key >= 0]
         keep = self.closure([*starts, *leaves])
         self._drop([event for key, event in self.known.items() if key not in keep])
-        for step in running:
-            if step is not None:
-                step.events = [event for event in step.events if event.key in self.known]
+        for step in steps:
+            step.events = [event for event in step.events if event.key in self.known]
         self.tensors = {name: held for name, held in self.tensors.items() if held[1] in keep}
         self.settled = self.count
         self.limit = max(LIMIT, 2 * len(self.known))
@@ -477,7 +498,13 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def _add_name(names: dict[tuple[int, int], list[str]], place: tuple[int, int], name: str) -> None:
-    known = names.setdefault(place, [])
-    if name not in known:
+def _add_name(names: Names, number: int, nr: int, name: str) -> None:
+    outputs = names.get(number)
+    if outputs is None:
+        names[number] = {nr: [name]}
+    elif name not in (known := outputs.setdefault(nr, [])):
         known.append(name)
+
+
+def _copied(names: Names) -> Names:
+    return {number: {nr: list(known) for nr, known in outputs.items()} for number, outputs in names.items()}

@@ -20,7 +20,7 @@ from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.event_log import BackwardEvent, EventLog, StepLog
 from autograph_cli.record.measures import Found, Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.saved_tensors import collect
+from autograph_cli.record.saved_tensors import look, parameters_of, settle
 from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection
 
@@ -97,6 +97,8 @@ class Recorder:
         """The last step that has ended, where it is wanted if no other comes."""
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
+        self._counted: tuple[list[int], Memory] | None = None
+        """The references to the parameters whose memory was counted last, by id, and what came out."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -131,10 +133,13 @@ class Recorder:
         """What was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
+            if self._last is not None:
+                settle(self.log, self._last.span.step)
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
-                    collect(self.log, step)
+                    look(self.log, step)
+                    self._counted = None
                     span = Span(step, self._made(step), self._found())
                     derived, double = step.derived[1], step.derived[0]
                     steps.append(self._step(_Finished(self.total, span, derived, double, self._memory(step))))
@@ -151,7 +156,7 @@ class Recorder:
                     log.engine.refresh(value)
         variables = names.scan(log, [scope])
         nothing = StepLog()
-        nothing.storages = log.step.storages
+        nothing.looked = log.step.looked
         return build(log, self.sources, Span(nothing, [known for known in variables if self._operation(known[1])]))
 
     def failed(self, error: Exception) -> None:
@@ -184,8 +189,8 @@ class Recorder:
             if not call.keeps_graph:
                 roots = [(self._name(root), root) for root in call.roots if isinstance(root, log.engine.tensor)]
                 step.derived = (None, "") if call.create_graph else self._derive(roots)
-                collect(log, step)
-                if keeps or self.total & (self.total - 1) == 0:  # 0, 1, 2, 4, 8, ...
+                look(log, step)
+                if keeps or self._seldom():
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
         if self.measures is not None:
             self.measures.begins(log, call)
@@ -206,12 +211,20 @@ class Recorder:
         return None if self.measures is None else self.measures.found
 
     def _memory(self, step: StepLog) -> Memory:
-        return memory_of(self.log.engine, step.parameters.values(), self._optimizers)
+        """The bytes that are held; of steps with the same parameters they are counted less and less often."""
+        leaves = parameters_of(step)
+        same = self._counted is not None and self._counted[0] == list(map(id, leaves))
+        if self._counted is None or not same or self._seldom() or self.selection.keeps(self.total):
+            self._counted = list(map(id, leaves)), memory_of(self.log.engine, leaves, self._optimizers)
+        return self._counted[1]
+
+    def _seldom(self) -> bool:
+        return self.total & (self.total - 1) == 0  # 0, 1, 2, 4, 8, ...
 
     def _close(self, entry: BackwardEvent) -> None:
         """The step of this thread has ended."""
         log, wanted = self.log, self._wanted()
-        self._last = None
+        before, self._last = self._last, None
         log.modules.settle()
         measured = None if self.measures is None else self.measures.close()
         step = log.step
@@ -228,6 +241,8 @@ class Recorder:
         self.total += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
+        if before is not None and not log.drop(before.span.step, step):
+            settle(log, before.span.step)
         log.forget(step)
 
     def _step(self, done: _Finished) -> Step:
@@ -256,7 +271,7 @@ class Recorder:
         return "" if output is None else self._name_of(output)
 
     def _name_of(self, output: Output) -> str:
-        found = self.log.names.get(self.log.place(output))
+        found = self.log.names_of(output)
         return found[0] if found else describe(self.log.known[key_of(output)], self.log.engine)[1]
 
     # -- derivatives

@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from autograph_cli.engines.protocol import Saved as Kept
 from autograph_cli.engines.protocol import shown
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.event_log import OPERATION, Event, EventLog, StepLog
+from autograph_cli.record.event_log import OPERATION, EventLog, StepLog
 
 
-def collect(log: EventLog, step: StepLog) -> None:
-    """Note what the living nodes of a step keep, before a backward pass frees it."""
-    saved, look = log.saved, log.engine.saved
-    events = [event for event in step.events if event[2] is OPERATION]
-    used = [kept[3] for event in events if event[0] in saved for kept in saved[event[0]][0] if kept[1] is not None]
-    start = max(used, default=-1) + 1
-    storages: dict[int, int] = {}
-    for event in events:
-        if event[0] not in saved:
+def look(log: EventLog, step: StepLog) -> None:
+    """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
+    known, look_at = log.known, log.engine.look
+    looked: dict[int, Any] = {}
+    before = {number for looked, _ in step.looked for number in looked}
+    own: set[Any] = set()
+    outer: set[int] = set()
+    for event in step.events:
+        if event[2] is OPERATION:
+            own.add(event[1])
+            for output in event[6] + event[7]:
+                if output not in own and output is not None:
+                    outer.add(output if output.__class__ is int else output[0])  # type: ignore[index]
             node = event[3]()
-            if node is not None:
-                kept = look(node, storages, start)
-                if kept is not None:
-                    saved[event[0]] = kept
-    if start == 0:
-        step.storages.clear()
-        step.parameters.clear()
-    _find_leaves(log, step, events, storages)
+            if node is not None and event[0] not in before:
+                found = look_at(node)
+                if found is not None:
+                    looked[event[0]] = event[4], found
+    outer -= own
+    met = [event for event in map(known.get, outer) if event is not None]
+    step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
+    living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
+    places = log.engine.storages([tensor for _, tensor in living])
+    leaves = {event[0]: (event[3], event[4], place) for (event, _), place in zip(living, places, strict=True)}
+    step.looked.append((looked, leaves))
 
 
-def _find_leaves(log: EventLog, step: StepLog, events: Iterable[Event], storages: dict[int, int]) -> None:
-    """Note the leaves that nodes hang on, and which leaves and inputs lie in memory that is kept."""
-    known, storage_of = log.known, log.engine.storage
-    keys: set[Any] = set()
-    for event in events:
-        keys.update(event[6])
-        keys.update(event[7])
-    keys = {key if key.__class__ is int else key[0] for key in keys if key is not None}
-    for key in sorted(keys.difference([event[1] for event in events])):
-        met = known.get(key)
-        tensor = None if met is None or met[2] is OPERATION else met[3]()
-        if met is not None and tensor is not None:
-            if met.cls is not None:
-                step.parameters[met.number] = met.ref
-            storage = storages.get(storage_of(tensor))
-            if storage is not None:
-                step.storages[met.number] = storage
+def settle(log: EventLog, step: StepLog) -> None:
+    """Work out what was noted of a step that is kept: which storages there are, and what lies in each."""
+    start = 0
+    for looked, leaves in step.looked:
+        storages: dict[int, int] = {}
+        for number, (cls, found) in looked.items():
+            log.saved.setdefault(number, log.engine.saved(cls, found, storages, start))
+        if start == 0:
+            step.storages = {}
+        step.storages |= {n: storages[leaves[n][2]] for n in sorted(leaves) if leaves[n][2] in storages}
+        start += len(storages)
 
 
 Versions = dict[int, list[int]]
@@ -80,3 +82,8 @@ def records(
             )
         )
     return tuple(found)
+
+
+def parameters_of(step: StepLog) -> list[weakref.ref[Any]]:
+    """The leaves that the nodes of a step lead to."""
+    return [ref for _, leaves in step.looked for ref, cls, _ in leaves.values() if cls is not None]
