@@ -6,6 +6,7 @@ tuples later: they become records of a graph only when a step is kept (`build.py
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
@@ -107,6 +108,8 @@ class StepLog:
         """What makes its derivative graph, and how that came about, as of the last backward call."""
         self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
         """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
+        self.found: Any = None
+        """What was measured, if anything was to be."""
         self.older = True
         """Whether its nodes hang on those of older steps, as far as is known."""
         self.storages: dict[int, int] = {}
@@ -131,11 +134,25 @@ class _Thread(threading.local):
         self._steps.add(self.step)
 
 
+_logs: weakref.WeakSet[EventLog] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """In a child process no other thread lives that could let go of a lock."""
+    for log in _logs:
+        log.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
 class EventLog:
     """Events by key, in order. It holds no tensor and no node."""
 
     def __init__(self, engine: Callable[[Listener], Engine], failed: Callable[[Exception], None]) -> None:
         self.lock = threading.RLock()
+        _logs.add(self)
         self.known: dict[int, Event] = {}
         self.failed = failed
         self.engine = engine(self)

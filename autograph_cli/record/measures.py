@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -44,18 +45,40 @@ class Found:
 _NOTHING = Measured()
 
 
+class _Here(threading.local):
+    """What goes on in this thread."""
+
+    took: tuple[Any, int] = None, 0
+    """The operation that was computed last, and its nanoseconds."""
+    opened: Inside | None = None
+
+
 class Measures:
     """Follows an engine beside the log, and measures what was asked for."""
 
-    def __init__(self, engine: Engine, kinds: Collection[str]) -> None:
-        self.engine = engine
+    def __init__(self, log: EventLog, kinds: Collection[str]) -> None:
+        self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
-        self.found = Found("formula" in self.kinds)
-        self._took: tuple[Any, int] = None, 0
-        """The operation that was computed last, and its nanoseconds."""
+        self._here = _Here()
         self._witnessed = "time" in self.kinds or "inside" in self.kinds
-        self.opened: Inside | None = None
+
+    @property
+    def found(self) -> Found:
+        """What was measured in the step that is going on in this thread."""
+        step = self.log.step
+        if step.found is None:
+            step.found = Found("formula" in self.kinds)
+        found: Found = step.found
+        return found
+
+    @property
+    def opened(self) -> Inside | None:
         """What gathers the operations of the node that is running."""
+        return self._here.opened
+
+    @opened.setter
+    def opened(self, inside: Inside | None) -> None:
+        self._here.opened = inside
 
     def start(self) -> None:
         """See every operation from now on, if that is needed."""
@@ -66,26 +89,25 @@ class Measures:
         """See none any more."""
         if self._witnessed:
             self.engine.watch_operations(None)
-
-    def close(self) -> Found:
-        """What was measured since the last call."""
-        found, self.found = self.found, Found("formula" in self.kinds)
-        return found
+            self._witnessed = False
 
     # -- events
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Any], nanoseconds: int) -> None:
         """An operation was computed."""
-        self._took = op, nanoseconds
-        if self.opened is not None and self.engine.runs() is self.opened.node:
-            self.opened.computed(op, args, outputs)
+        try:
+            self._here.took = op, nanoseconds
+            if self.opened is not None and self.engine.runs() is self.opened.node:
+                self.opened.computed(op, args, outputs)
+        except Exception as error:
+            self.log.failed(error)
 
     def created(self, log: EventLog, event: Event, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """A node was made; events after number `newest` came with it."""
         operation = self.engine.operation_of(node)
-        if operation is not None and self._took[0] is operation and "time" in self.kinds:
-            self.found.times[event.number] = self._took[1]
-        self._took = None, 0
+        if operation is not None and self._here.took[0] is operation and "time" in self.kinds:
+            self.found.times[event.number] = self._here.took[1]
+        self._here.took = None, 0
         if "values" not in self.kinds:
             return
         for nr, array in enumerate(self.engine.arrays_made(node, outputs)):
@@ -132,6 +154,12 @@ class _Watch:
 
     def __call__(self, node: Any, grad: Any) -> None:
         """A node is about to run, with this gradient."""
+        try:
+            self._begins(node, grad)
+        except Exception as error:
+            self.log.failed(error)
+
+    def _begins(self, node: Any, grad: Any) -> None:
         self.ended()
         measures, found, engine = self.measures, self.measures.found, self.measures.engine
         with self.log.lock:

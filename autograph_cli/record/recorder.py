@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +20,12 @@ from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.event_log import BackwardEvent, EventLog, StepLog
-from autograph_cli.record.measures import Found, Measures
+from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.saved_tensors import look, parameters_of, settle
 from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection
+from autograph_cli.record.tracebacks import summary
 
 
 @dataclass(slots=True)
@@ -86,7 +89,7 @@ class Recorder:
         self.custom = derive
         self.log: EventLog = _Log(engine, self)
         self.sources = Sources(os.getcwd())
-        self.measures = Measures(self.log.engine, record) if record else None
+        self.measures = Measures(self.log, record) if record else None
         self.kept: list[Step] = []
         self.total = 0
         self.broken = ""
@@ -97,11 +100,14 @@ class Recorder:
         """The last step that has ended, where it is wanted if no other comes."""
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
+        self._others: set[threading.Thread] = set()
+        """The threads that are not the script's."""
         self._counted: tuple[list[int], Memory] | None = None
         """The references to the parameters whose memory was counted last, by id, and what came out."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
+        self._others = set(threading.enumerate())
         file = getattr(sys.modules.get("__main__"), "__file__", None)
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
@@ -118,9 +124,10 @@ class Recorder:
                 self.measures.finish()
             try:
                 self._look_at(scope)
+                return self.trace()
             except Exception as error:
                 self.failed(error)
-            return self.trace()
+                return Trace(self.script, tuple(self.kept), self.total)
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
         log, step = self.log, self.log.step
@@ -140,7 +147,7 @@ class Recorder:
                 if self._wanted():
                     look(self.log, step)
                     self._counted = None
-                    span = Span(step, self._made(step), self._found())
+                    span = Span(step, self._made(step), step.found)
                     derived, double = step.derived[1], step.derived[0]
                     steps.append(self._step(_Finished(self.total, span, derived, double, self._memory(step))))
             elif self._last is not None:
@@ -169,13 +176,13 @@ class Recorder:
                 raise error
             traceback = traceback.tb_next
         self.log.engine.stop()
+        if self.measures is not None:
+            self.measures.finish()
         if not self.broken:
-            self.broken = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            sentence = (
-                f"autograph: the recording ends here, by an error of its own ({self.broken}); the script goes on.\n"
-            )
-            if sys.stderr is not None:
-                sys.stderr.write(sentence)
+            self.broken = summary(error)
+            said = f"autograph: an error of its own ended the recording ({self.broken}); the script goes on."
+            with contextlib.suppress(Exception):  # stderr may be closed
+                print(said, file=sys.stderr)
 
     # -- backward calls
 
@@ -207,9 +214,6 @@ class Recorder:
     def _wanted(self) -> bool:
         return self.selection.last or self.selection.keeps(self.total)
 
-    def _found(self) -> Found | None:
-        return None if self.measures is None else self.measures.found
-
     def _memory(self, step: StepLog) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
         leaves = parameters_of(step)
@@ -226,13 +230,12 @@ class Recorder:
         log, wanted = self.log, self._wanted()
         before, self._last = self._last, None
         log.modules.settle()
-        measured = None if self.measures is None else self.measures.close()
         step = log.step
         if wanted:
             roots = [(self._name_of(output), output) for output in entry.roots]
             others = [(name, output) for name, output in self._made(step) if output not in entry.roots]
             double, derived = step.derived
-            done = _Finished(self.total, Span(step, [*roots, *others], measured), derived, double, self._memory(step))
+            done = _Finished(self.total, Span(step, [*roots, *others], step.found), derived, double, self._memory(step))
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(done))
             else:
@@ -291,9 +294,11 @@ class Recorder:
                 chosen.setdefault(output, (name, root))
         if not chosen:
             return None, self._constant()
+        if not self._others.union([threading.current_thread()]).issuperset(threading.enumerate()):
+            return None, "not made: other threads of the script were running"
         found = [(name, output) for name, output in self._made(step) if output not in chosen]
         starts = [(name, output) for output, (name, _) in chosen.items()]
-        span = Span(step, [*starts, *found], self._found())
+        span = Span(step, [*starts, *found], step.found)
         roots = list(chosen.values())
         made, why = derive(self.log, self.sources, span, roots, custom=self.custom, measures=self.measures)
         return made, why if made else self._constant() or why
