@@ -12,7 +12,7 @@ from torch.testing._internal.common_device_type import precisionOverride, tolera
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import DecorateInfo
 
-from . import exclusions
+from . import exclusions, saved
 from .sides import (
     Case,
     Run,
@@ -37,6 +37,7 @@ LEVELS = {
     "L6": "double-backward graph",
     "L7": "error type",
     "L7m": "error message",
+    "L8": "saved by nodes",
 }
 GROUPS = ("torch", "Tensor methods", "linalg", "fft", "special", "nn.functional", "other")
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.int64, torch.bool, torch.float8_e4m3fn)
@@ -217,6 +218,7 @@ class Plan:
                 continue
             for level, e in ref.errors.items():
                 self.note(f"{level} not applicable to a sample, real torch: {e}")
+            ref.saved = saved.saved_of(self.real, call, case) if hasattr(ref, "graph") else None
             ref.depth = 2 if hasattr(ref, "graph2") else 1 if hasattr(ref, "graph") else 0
             ref.mutated = [i for i, (a, b) in enumerate(zip(before, ref.after)) if compare(a, b)]
             ref.random = op.name in exclusions.UNINITIALISED or self._differs(call, case, ref, seeds=(1,))
@@ -264,6 +266,7 @@ class Plan:
             "L6": sum(hasattr(r, "graph2") for _, r in self.cases),
             "L7": len(self.errors),
             "L7m": len(self.errors),
+            "L8": sum(r.saved is not None for _, r in self.cases),
         }
         return {level: 0 if level in self.excluded else n[level] for level in LEVELS}
 
@@ -334,6 +337,8 @@ def judge(plan, side, progress=lambda tally: None):
         ran = ran or hasattr(got, "out")
         for level, reason in verdicts(plan, case, ref, got):
             tally.add(level, reason)
+        if ref.saved is not None:
+            tally.add("L8", _saved(plan, side, call, case, ref))
         if hasattr(ref, "graph") and hasattr(got, "graph") and not compare_graphs(ref.graph, got.graph):
             extra["inexact_names"] |= not names_exact(ref.graph, got.graph)
 
@@ -386,6 +391,15 @@ def _forward(plan, case, ref, got):
         if bad := compare(ref.after[i], got.after[i], 1, plan.tolerance, values):
             reason = f"argument {i} after the call: {bad}"
     return reason
+
+
+def _saved(plan, side, call, case, ref):
+    try:
+        got = saved.saved_of(side, call, case)
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
+    values = not ref.random and case.process is None  # factors are defined only up to something
+    return next((" ".join(d) for d in saved.differences(ref.saved, got, 10, plan.tolerance, values)), None)
 
 
 def _judge_error(side, call, case, want, regex):

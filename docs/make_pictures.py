@@ -63,6 +63,10 @@ GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "samples/pinn.py": ("A physics-informed network", EVERY),
     "samples/maml.py": ("MAML, a gradient through a gradient step", ("forward", "double-backward")),
     "samples/neural_ode.py": ("A neural ODE, its adjoint a custom function", ("forward", "backward")),
+    "samples/v01_engine.py": (
+        "PyTorch v0.1's engine in a page, its gradient drawn forward",
+        ("forward", "double-backward"),
+    ),
     "samples/digits.py": ("LeNet on scanned digits", ("forward", "backward")),
     "samples/vae.py": ("A variational autoencoder", ("forward", "backward")),
     "samples/char_rnn.py": ("An LSTM that learns a rhyme", ("forward", "backward")),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,22 @@ ROOT = Path(__file__).parent.parent
 needs_columns = pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
 """For tests in which a name is known by the column of what it is bound to."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+# Who starts the tests may ignore signals (nohup, a job in the background), and processes inherit that.
+for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    if signal.getsignal(number := getattr(signal, name, signal.SIGINT)) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_served_after_a_test() -> Iterator[None]:
+    """What a command that ran in this process keeps until the process ends: `import torch`, `__main__`, `sys.argv`."""
+    yield
+    runner = sys.modules.get("autograph_cli.record.runner")
+    while runner is not None and runner._held:
+        held = runner._held.pop()
+        atexit.unregister(held.close)
+        held.close()
 
 
 @pytest.fixture

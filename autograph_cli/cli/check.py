@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
-
+from autograph_cli.cli.printing import say
 from autograph_cli.record import runner
 from autograph_cli.record.runner import Target, TargetError
 from autograph_cli.record.scan import Missing, scan
@@ -21,14 +20,14 @@ def tell_all(target: Target, quiet: bool) -> int:
     Raises `TargetError` for a script that cannot be found or is not Python.
     """
     try:
-        missing = _scan(target)
+        missing = _scan(target, packages=True)
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise TargetError(f"Cannot read {target.name}: {error}.") from None
     if not quiet:
         for lack in missing:
-            click.echo(_line(lack))
+            say(_line(lack))
         if not missing:
-            click.echo(f"{target.label} uses nothing that autograph's engine lacks.")
+            say(f"{target.label} uses nothing that autograph's engine lacks.")
     return int(any(lack.certain for lack in missing))
 
 
@@ -43,19 +42,20 @@ def warn(target: Target) -> None:
         return
     told = ", ".join(f"{name} ({_place(lack, target)})" for name, lack in list(names.items())[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    click.echo(
+    say(
         f"autograph: {target.label} uses what the engine lacks: {told}{more}; it runs as far as it can. "
         "The option --check-only lists all.",
         err=True,
     )
 
 
-def _scan(target: Target) -> list[Missing]:
+def _scan(target: Target, packages: bool = False) -> list[Missing]:
     if target.kind == "module":
         path = _module_file(target.name)
-        return scan(path.read_bytes(), os.fspath(path), Path())
+        return scan(path.read_bytes(), os.fspath(path), Path(), packages=packages)
     folder = Path(target.name).parent if target.kind == "file" else Path()
-    return scan(runner.read(target), runner.STDIN if target.kind == "stdin" else target.name, folder)
+    name = runner.STDIN if target.kind == "stdin" else target.name
+    return scan(runner.read(target), name, folder, packages=packages)
 
 
 def _module_file(name: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ import click
 
 from autograph_cli.cli.exit_codes import Trouble, as_trouble
 from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
-from autograph_cli.cli.snapshot import chosen_settings, make_console, print_diff
+from autograph_cli.cli.printing import put
+from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.testing.settings import VIEWS, Settings, load
@@ -145,12 +145,11 @@ def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) ->
     from autograph_cli.record.store import write
 
     if format_ == "text" and output is None:
-        print_diff(make_console(), found)
+        print_diff(found)
         return
     content = _content(found, format_, title)
     if output is None:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        put(content)
     else:
         write(output, content)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,3 +24,17 @@ def as_trouble() -> Iterator[None]:
         yield
     except (AutographError, GraphError, TraceError) as error:
         raise Trouble(str(error)) from error
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise Trouble(os_sentence(error)) from error
+
+
+def os_sentence(error: OSError) -> str:
+    """What the system said no to, as a sentence."""
+    try:
+        os.getcwd()
+    except OSError as missing:
+        return f"The working directory cannot be used: {missing.strerror}."
+    what = f"Cannot use {os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{what}{error.strerror or error}."

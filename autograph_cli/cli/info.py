@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from autograph_cli import __version__
+from autograph_cli.cli.printing import say
 
 NEEDED = ("numpy", "ml_dtypes", "click", "rich", "graphviz", "graphviz-pure")
 OPTIONAL = ("torch",)
@@ -19,9 +20,9 @@ SYSTEM_LAYOUT = ("dot",)
 def info() -> None:
     """Print the versions of autograph and what it stands on, its engines, devices and layout programs."""
     for title, rows in sections():
-        click.secho(title, bold=True)
+        say(title, style="bold")
         for name, text in rows:
-            click.echo(f"  {name:<14} {text}".rstrip())
+            say(f"  {name:<14} {text}".rstrip())
 
 
 def sections() -> list[tuple[str, list[tuple[str, str]]]]:

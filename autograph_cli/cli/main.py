@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 import click
 
 from autograph_cli import AutographError, __version__
 from autograph_cli.cli.diff import diff
+from autograph_cli.cli.exit_codes import os_sentence
 from autograph_cli.cli.info import info
+from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import render
 from autograph_cli.cli.run import run
 from autograph_cli.cli.show import show
@@ -19,20 +23,33 @@ from autograph_cli.record.runner import INTERRUPTED
 
 
 class Commands(click.Group):
-    """Shows what a person did wrong as one sentence, and ends with 130 on Ctrl-C."""
+    """Shows what a person did wrong as one sentence, and ends as a signal would on Ctrl-C."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
+        run: Any = super().main
+        if not standalone_mode:
+            return run(*args, standalone_mode=False, **options)
         try:
-            return super().invoke(ctx)
+            code = run(*args, standalone_mode=False, **options) or 0
+        except (click.Abort, KeyboardInterrupt):
+            code = _refuse("Interrupted.", INTERRUPTED)
+        except click.ClickException as error:
+            told = io.StringIO()
+            error.show(told)
+            code = _refuse(told.getvalue().removesuffix("\n"), error.exit_code)
         except (AutographError, GraphError, TraceError) as error:
-            click.ClickException(str(error)).show()
-            ctx.exit(getattr(error, "exit_code", 1))
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            ctx.exit(INTERRUPTED)
+            code = _refuse(f"Error: {error}", getattr(error, "exit_code", 1))
+        except OSError as error:
+            code = _refuse(f"Error: {os_sentence(error)}", 1)
+        sys.exit(code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+
+def _refuse(sentence: str, code: int) -> int:
+    say(sentence, err=True)
+    return code
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import click
 
 from autograph_cli import AutographError
+from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
-from autograph_cli.graph.names import visible
 from autograph_cli.record import runner, store
 
-_STEPS = re.compile(r"first|last|all|\d+|\d*:\d*")
+_STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}")
 SCRIPTS = (".py", ".pyw")
 
 
@@ -47,7 +47,7 @@ class StepType(click.ParamType[str]):
     name = "step"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in ("first", "last") or (value.isascii() and value.isdigit()):
+        if value in ("first", "last") or re.fullmatch(r"\d{1,18}", value, re.ASCII):
             return value
         return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
 
@@ -192,14 +192,14 @@ def _numbered(trace: Trace, number: int) -> Step:
 def say_derived(step: Step) -> None:
     """Tell, on stderr, where the step's double-backward graph comes from if the script did not make it."""
     if step.derived:
-        click.echo(f"double backward: {visible(step.derived)}", err=True)
+        say(f"double backward: {step.derived}", err=True)
 
 
 def say_missing_order(step: Step, order: int | None) -> None:
     """Tell, on stderr, that no derivative of so high an order is there to be shown."""
     highest = max((node.order for graph in (step.graph, step.double) if graph for node in graph), default=0)
     if order is not None and order > highest:
-        click.echo(f"double backward: there is no order {order} in this step; the highest is {highest}", err=True)
+        say(f"double backward: there is no order {order} in this step; the highest is {highest}", err=True)
 
 
 def no_graph(trace: Trace) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
     Opened,
     StepType,
@@ -21,6 +21,7 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
@@ -49,7 +50,7 @@ class Drawing:
     step: Step
     format: str
     roots: tuple[str, ...]
-    order: int
+    order: int | None
     part: Slice
     max_nodes: int | None
     roll: bool | None
@@ -59,6 +60,8 @@ class Drawing:
     title: str
     shown: tuple[str, ...]
     opened_node: str | None = None
+    parameters: str | None = None
+    columns: bool = True
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
@@ -79,6 +82,8 @@ class Drawing:
             title=self.title,
             shown=self.shown,
             inside=self.opened_node,
+            parameters=self.parameters,
+            columns=self.columns,
         )
 
 
@@ -87,8 +92,8 @@ class Drawing:
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
-@click.option("--double-backward", is_flag=True, help="The orders 0, 1 and 2, each in a band of its own.")
-@click.option("--order", type=click.IntRange(1), help="Draw the orders up to this one: --double-backward that goes on.")
+@click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
+@click.option("--order", type=click.IntRange(1), help="--double-backward up to this order.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
 @slice_options
@@ -112,6 +117,14 @@ class Drawing:
     default=True,
     show_default=True,
     help="Draw a leaf that is used far apart small at each use, or as one box with all its arrows.",
+)
+@click.option(
+    "--parameters",
+    type=click.Choice(["inline", "boxes"]),
+    help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
+)
+@click.option(
+    "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
@@ -137,6 +150,8 @@ def render(
     part: Slice,
     shown: tuple[str, ...],
     opened_node: str | None,
+    parameters: str | None,
+    columns: bool,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -164,7 +179,7 @@ def render(
         chosen,
         place.format,
         roots,
-        2 if order is None else order,
+        order,
         part,
         max_nodes or None,
         roll,
@@ -174,6 +189,8 @@ def render(
         opened.trace.script,
         shown,
         opened_node,
+        parameters,
+        columns,
     )
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)
@@ -193,13 +210,14 @@ class Place:
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
         """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
-        if output == "-":
-            if several:
-                raise UsageError(f"-o - takes one graph, not {len(views)}: {', '.join(views)}.")
-            return cls(here, None, format_ or "svg", stdout=True)
         if output is None:
             return cls(here, here, format_ or "svg")
         path = here / output
+        if output == "-" or is_stream(output):
+            if several:
+                raise UsageError(f"-o {output} takes one graph, not {len(views)}: {', '.join(views)}.")
+            stdout = output in ("-", "/dev/stdout")
+            return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
             return cls(here, path, format_ or "svg")
         known = FORMATS.get(path.suffix.lower())
@@ -220,13 +238,12 @@ def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> No
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
         say_derived(drawing.step)
-        say_missing_order(drawing.step, drawing.order if drawing.order > 2 else None)
+        say_missing_order(drawing.step, drawing.order)
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
         if place.stdout:
-            sys.stdout.buffer.write(picture)
-            sys.stdout.buffer.flush()
+            put(picture)
             continue
         file = place.file(opened.stem, view)
         write(file, picture)
-        click.echo(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)
+        say(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograph_cli.cli.options import no_graph
+from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.names import visible
@@ -19,29 +20,25 @@ MOST = 12
 
 def print_report(trace: Trace, where: Path | None, folder: Path) -> None:
     """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text(f"autograph: {visible(trace.script)}, {_steps(trace)}", style="bold"))
+    title = f"{trace.script}, {_steps(trace)}" if has_graph(trace) else no_graph(trace)
+    say(f"autograph: {title}", err=True, style="bold")
     for label, text in report(trace, where, folder):
-        console.print(Text.assemble((f"  {label:<9}", "cyan"), text))
+        say(f"  {label:<9}", err=True, style="cyan", end="")
+        say(text, err=True)
 
 
 def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, str]]:
     """The lines of the report below its title, each with its label."""
     lines: list[tuple[str, str]] = []
-    if not has_graph(trace):
-        lines.append(("nothing", no_graph(trace)))
-    else:
+    if has_graph(trace):
         for step in trace.steps:
             lines += _step(step, alone=len(trace.steps) == 1)
         if trace.failure:
-            lines.append(("failed", f"{visible(trace.failure)}; what was recorded before is kept"))
+            lines.append(("failed", f"{trace.failure}; what was recorded before is kept"))
     if where is not None:
         shown = where.relative_to(folder) if where.is_relative_to(folder) else where
-        lines.append(("trace", visible(str(shown))))
-    return lines
+        lines.append(("trace", str(shown)))
+    return [(label, visible(text)) for label, text in lines]
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:
@@ -65,7 +62,7 @@ def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
     lines += _memory(step, nodes)
     if step.derived:
-        lines.append(("derived", visible(step.derived)))
+        lines.append(("derived", step.derived))
     return lines + growth(step.double or step.graph)
 
 
@@ -103,12 +100,12 @@ def growth(graph: Graph) -> list[tuple[str, str]]:
 
 
 def _roots(graph: Graph) -> list[str]:
-    return [f"{visible(root.name)} {graph[root.node].outputs[root.nr].type}" for root in graph.roots]
+    return [f"{root.name} {graph[root.node].outputs[root.nr].type}" for root in graph.roots]
 
 
 def _leaves(nodes: Iterable[Node]) -> list[str]:
     return [
-        f"{visible(node.outputs[0].names[0] if node.outputs[0].names else f'%{node.id}')} {node.outputs[0].type}"
+        f"{node.outputs[0].names[0] if node.outputs[0].names else f'%{node.id}'} {node.outputs[0].type}"
         for node in nodes
         if node.kind == "leaf"
     ]

@@ -10,11 +10,9 @@ import click
 
 from autograph_cli.cli import check, live
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType
+from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
-
-NO_GRAPH = 1
-"""The exit code for a script that ended well and built no graph."""
 
 
 @click.command(
@@ -60,9 +58,8 @@ def run(
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
-    input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's, or
-    1 when it built no graph. What FILE uses and the engine lacks is told before it runs; --check-only tells no more
-    than that.
+    input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's.
+    What FILE uses and the engine lacks is told before it runs; --check-only tells no more than that.
 
     \b
       autograph run expr.py
@@ -86,7 +83,11 @@ def run(
     recorder = Recorder(steps, target.label, record=record)
     with live.line(recorder) if not quiet else contextlib.nullcontext():
         result, trace = runner.record(target, steps, recorder=recorder, until_exit=True, record=record)
-    where = store.keep(trace, folder) if output is None else store.save(trace, output)
+    try:
+        where = store.keep(trace, folder) if output is None else store.save(trace, output)
+    except store.StoreError as error:
+        say(f"Error: {error}", err=True)
+        ctx.exit(result.exit_code or error.exit_code)
     if not quiet:
         print_report(trace, where, folder)
-    ctx.exit(result.exit_code or (0 if store.has_graph(trace) else NO_GRAPH))
+    ctx.exit(result.exit_code)

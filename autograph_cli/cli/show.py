@@ -18,14 +18,16 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import Remembered
 from autograph_cli.graph import facts
+from autograph_cli.graph.names import told_apart
 
 _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | None], graph.Graph]] = {
     None: lambda whole, roots, order: graph.slice_to_roots(whole, roots),
     "forward": lambda whole, roots, order: graph.forward(whole, roots),
     "backward": lambda whole, roots, order: graph.backward(whole, roots),
-    "double-backward": lambda whole, roots, order: graph.double_backward(whole, roots, order or 2),
+    "double-backward": lambda whole, roots, order: graph.double_backward(whole, roots, order),
 }
 
 
@@ -34,7 +36,12 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
-@click.option("--double-backward", "view", flag_value="double-backward", help="Only the orders 0, 1 and 2.")
+@click.option(
+    "--double-backward",
+    "view",
+    flag_value="double-backward",
+    help="Only the grad_fn chains of all orders.",
+)
 @click.option("--order", type=click.IntRange(1), help="Only the orders up to this one.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
@@ -76,17 +83,18 @@ def show(
     if view in (None, "double-backward"):
         say_derived(chosen)
         say_missing_order(chosen, order)
-    cut = _CUTS[view](chosen.graph, roots or None, order) if view or roots else chosen.graph
+    whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
+    cut = _CUTS[view](whole, roots or None, order) if view or roots else whole
     if opened_node is not None:
         cut, words = graph.open_node(cut, opened_node, opened.trace.script)
-        click.echo(words, err=True)
+        say(words, err=True)
         shown = (*shown, "formula")
     else:
         facts.check_recorded(chosen.graph, shown, opened.trace.script)
     if part:
-        whole, cut = len(cut), part.of(cut)
-        click.echo(f"{part.words()}: {len(cut)} of {whole} nodes", err=True)
+        before, cut = len(cut), part.of(cut)
+        say(f"{part.words()}: {len(cut)} of {before} nodes", err=True)
     if depth is not None:
         cut = graph.close_modules(cut, depth)
-    click.echo(graph.to_text(cut, details=details, shown=shown), nl=False)
+    say(graph.to_text(cut, details=details, shown=shown), end="")
     ctx.exit(opened.exit_code)

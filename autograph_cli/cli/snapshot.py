@@ -13,13 +13,11 @@ import click
 
 from autograph_cli.cli.exit_codes import as_trouble
 from autograph_cli.cli.options import StepsType, UsageError
-from autograph_cli.graph.names import visible
+from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from autograph_cli.testing.files import Mode, Status
     from autograph_cli.testing.scripts import Result
 
@@ -68,21 +66,20 @@ def snapshot(
     from autograph_cli.record.store import write
     from autograph_cli.testing import reports, scripts
 
-    console = make_console()
     results: list[Result] = []
     with as_trouble():
         settings = chosen_settings(load(), steps, views, include, tolerance)
         found = scripts.find(files, settings, known=known)
         with _progress(len(found)) as advance:
             for result in scripts.check(found, settings, mode or "write", jobs):
-                _tell(console, result)
+                _tell(result)
                 results.append(result)
                 advance()
         if junit is not None:
             write(junit, reports.junit(results))
-    for line in reports.github(results) if github else ():
-        click.echo(line)
-    _sum_up(console, results)
+        for line in reports.github(results) if github else ():
+            say(line)
+        _sum_up(results)
     ctx.exit(max((result.outcome.exit_code for result in results), default=0))
 
 
@@ -103,13 +100,6 @@ def chosen_settings(
     )
 
 
-def make_console() -> Console:
-    """A console for stdout that changes and wraps nothing."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=True)
-
-
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr, in a terminal, where several scripts run; gives what moves it on."""
@@ -122,35 +112,34 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def _tell(console: Console, result: Result) -> None:
+def _tell(result: Result) -> None:
     outcome = result.outcome
-    path = visible(str(outcome.path))
     if outcome.status in ("written", "updated"):
-        console.print(f"{path}: {outcome.status}", markup=False)
+        say(f"{outcome.path}: {outcome.status}")
     elif outcome.status in ("failed", "missing"):
-        console.print(f"{visible(str(result.script))}: {outcome.error}", style="red", markup=False)
+        say(f"{result.script}: {outcome.error}", style="red")
     if outcome.diff:
         if outcome.status == "different":
-            console.print(f"{path}: the graph is different", style="bold", markup=False)
-        print_diff(console, outcome.diff)
+            say(f"{outcome.path}: the graph is different", style="bold")
+        print_diff(outcome.diff)
 
 
-def print_diff(console: Console, diff: SnapshotDiff) -> None:
+def print_diff(diff: SnapshotDiff) -> None:
     """The sentences, then the lines, in colour where there are colours."""
     for sentence in diff.sentences:
-        console.print(f"  {sentence}", markup=False, style="yellow")
+        say(f"  {sentence}", style="yellow")
     text = diff.to_text()
     if text:
-        console.print()
+        say()
     for line in text.splitlines():
-        console.print(f"  {line}", style=_STYLES.get(line[:1]), markup=False)
+        say(f"  {line}", style=_STYLES.get(line[:1]))
 
 
-def _sum_up(console: Console, results: Sequence[Result]) -> None:
+def _sum_up(results: Sequence[Result]) -> None:
     counts = Counter(result.outcome.status for result in results)
     parts = [f"{counts[status]} {_WORDS.get(status, status)}" for status in _STATUSES if counts[status]]
     total = f"{len(results)} snapshot{'s' * (len(results) != 1)}"
-    console.print(f"{total}: {', '.join(parts)}" if parts else total, markup=False, style="bold")
+    say(f"{total}: {', '.join(parts)}" if parts else total, style="bold")
     if counts["different"]:
         names = " ".join(str(result.script) for result in results if result.outcome.status == "different")
-        console.print(f"accept with: autograph snapshot --update {visible(names)}", markup=False)
+        say(f"accept with: autograph snapshot --update {names}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, open_trace
+from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, GraphError, Node
 from autograph_cli.graph import paths as ways
 from autograph_cli.graph.cuts import reasons
@@ -50,7 +51,7 @@ def why(
     ends = [] if _is_of_script(scripts, graph, leaf) else _places(graph, leaf)
     found = ways.paths(graph, starts, ends, limit)
     lines = _told(graph, found, loss, leaf) if found else _cut(graph, starts, ends, (loss, leaf), scripts)
-    click.echo("\n".join(lines))
+    say("\n".join(lines))
     ctx.exit(0 if found else NO_PATH)
 
 

@@ -78,12 +78,12 @@ def _is_custom(cls: type[Node]) -> bool:
 def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
-    before = S.observer, S.special - S.reserved, {name: getattr(L, name) for name in modes}
+    before = S.observer, S.special - S.reserved - S.lazy, {name: getattr(L, name) for name in modes}
     extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
-        S.observer, S.special = observer, S.reserved
+        S.observer, S.special = observer, S.reserved + S.lazy
         L.grad, L.inference, L.saved_hooks, L.anomaly, L.current, L.autocast = True, False, (), False, None, None
         for node, extra in extras:
             node._extra = Extra()
@@ -101,7 +101,7 @@ def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             yield
     finally:
         S.observer, special, kept = before
-        S.special = special + S.reserved
+        S.special = special + S.reserved + S.lazy
         for name, value in kept.items():
             setattr(L, name, value)
         for node, extra in extras:

@@ -12,14 +12,15 @@ import numpy as np
 from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
 from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._core.dims import Given
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
-from autograph_cli.torch._core.operation import _saved_attribute
+from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._kernels.meta import Meta
 
-_PLAIN = frozenset((bool, int, float, complex, str, type(None)))
+_PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
@@ -57,7 +58,7 @@ def _seen(item: Any) -> Any:
         raw = item._raw
         shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
         return [raw.dtype, shape, id(owner(raw)), raw.nbytes]
-    if kind in _PLAIN or isinstance(item, np.dtype) or (kind is tuple and _PLAIN.issuperset(map(type, item))):
+    if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
     return Text("packed by a hook" if kind is Packed else shown(item))
 
@@ -120,7 +121,7 @@ def _is_size(item: Any) -> bool:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(_saved_attribute, cls._item_names))
+    return tuple(map(attribute, cls._item_names))
 
 
 def kept_outputs(

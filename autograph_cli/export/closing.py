@@ -58,8 +58,9 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
 def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
     """For each frame, the box that stands for it when it is closed."""
     found = {}
+    counts = _operations(graph)
     for depth in range(1, max(depths(scene).values(), default=0) + 1):
-        found.update({box.id: box for box in _closed(scene, graph, depth).boxes if box.style == "module"})
+        found.update({box.id: box for box in _closed(scene, graph, depth, counts).boxes if box.style == "module"})
     return found
 
 
@@ -72,7 +73,21 @@ def depths(scene: Scene) -> dict[str, int]:
     return found
 
 
-def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
+Counts = dict[int, Counter[int]]
+"""For each call, the operations of each order in it."""
+
+
+def _operations(graph: Graph) -> Counts:
+    counts: Counts = {}
+    nesting = Nesting(graph)
+    for node in graph:
+        if node.kind == "operation":
+            for call in nesting.around(node.call):
+                counts.setdefault(call, Counter())[node.order] += 1
+    return counts
+
+
+def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None) -> Scene:
     """The scene with all frames of this depth closed."""
     deep = depths(scene)
     known = {frame.id: frame for frame in scene.frames}
@@ -82,7 +97,7 @@ def _closed(scene: Scene, graph: Graph, depth: int) -> Scene:
     scene = _without_strangers(scene, graph, {frame: known[its] for frame, its in top.items()})
     into = {box.id: top[box.frame] for box in scene.boxes if box.frame in top}
     arrows = tuple(_joined(scene, into))
-    closing = _Closing(scene, graph, arrows)
+    closing = _Closing(scene, graph, arrows, _operations(graph) if counts is None else counts)
     members: dict[str, list[str]] = {}
     for key, its in into.items():
         members.setdefault(its, []).append(key)
@@ -153,19 +168,13 @@ def _joined(scene: Scene, into: dict[str, str]) -> Iterator[Arrow]:
 
 
 class _Closing:
-    def __init__(self, scene: Scene, graph: Graph, arrows: Collection[Arrow]) -> None:
-        self.graph = graph
+    def __init__(self, scene: Scene, graph: Graph, arrows: Collection[Arrow], counts: Counts) -> None:
+        self.graph, self.counts = graph, counts
         self.leading: dict[str, list[Arrow]] = {}
         self.leaving: dict[str, list[Arrow]] = {}
         for arrow in (arrow for arrow in arrows if not arrow.keeps):
             self.leading.setdefault(arrow.head, []).append(arrow)
             self.leaving.setdefault(arrow.tail, []).append(arrow)
-        self.counts: dict[int, Counter[int]] = {}
-        nesting = Nesting(graph)
-        for node in graph:
-            if node.kind == "operation":
-                for call in nesting.around(node.call):
-                    self.counts.setdefault(call, Counter())[node.order] += 1
         self.drawn = {box.id: box for box in scene.boxes}
         self.parts = Counter((frame.call, frame.band) for frame in scene.frames)
 

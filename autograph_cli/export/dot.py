@@ -188,7 +188,10 @@ def statement(subject: str, attributes: dict[str, str]) -> str:
 
 
 def _listed(attributes: dict[str, str]) -> list[str]:
-    return [f"{key}={value}" if value[:1] == "<" else f'{key}="{value}"' for key, value in attributes.items()]
+    return [
+        f"{key}={value}" if key == "label" and value[:1] == "<" else f'{key}="{value}"'
+        for key, value in attributes.items()
+    ]
 
 
 def _escaped(text: str) -> str:

@@ -141,13 +141,17 @@ def _between(left: float, top: float, right: float, bottom: float) -> Place:
 def _band(lane: Lane) -> Piece:
     place = _between(lane.left, lane.top, lane.right, lane.bottom)
     line = BANDS[lane.band.order % len(BANDS)][1]
-    return Piece("band", f"band_{lane.band.number}", (Area(place, fill_of(lane), line, 8.0),))
+    return Piece("band", _band_key(lane), (Area(place, fill_of(lane), line, 8.0),))
+
+
+def _band_key(lane: Lane) -> str:
+    return f"band_{lane.band.number}" + (f".{lane.part}" if lane.part else "")
 
 
 def _heading(lane: Lane) -> Piece:
     (x, y), width = lane.title, text_width(lane.band.title) * BAND
     ground = Area(Place(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
-    return Piece("heading", f"band_{lane.band.number}", (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
+    return Piece("heading", _band_key(lane), (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
 
 
 def _frame(plate: Plate, fill: str) -> Piece:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
-from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.names import output_names, shown_name, visible
 from autograph_cli.graph.saved_memory import Kept, origin_words
 from autograph_cli.graph.text import saved_text
 from autograph_cli.graph.views import CUT, is_cut, what_was_cut
@@ -40,14 +40,14 @@ class Labels:
 
     def of(self, node: Node, rooted: dict[tuple[int, int], list[str]]) -> Label:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
-        own = [name for output in node.outputs for name in output.names]
+        own = [shown_name(name) for output in node.outputs for name in output.names]
         if node.kind != "operation":
             title = short(own[0] if own else self.names[node.id][0])
             subtitle = "" if self.data or node.kind == "input" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         subtitle = ""
         if own and "names" in self.shown:
-            named = {name for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
+            named = {shown_name(name) for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
             subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]

@@ -11,9 +11,8 @@ from autograph_cli.export.compound import Level, Plan
 from autograph_cli.export.placed import Lane, Line, Place, Placed, Plate, Point, Sample
 from autograph_cli.export.routes import joined, label_width
 from autograph_cli.export.scene import Box, Scene
-from autograph_cli.export.style import BAND, EDGE, SMALL, TITLE, box_size, text_width
+from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
 
-EDGE_OF_PAPER = 14.0
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 

@@ -82,6 +82,8 @@ class Lane:
     right: float
     bottom: float
     title: Point
+    part: int = 0
+    """Which part of the band this is, in a picture of several columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,10 @@ def _length(line: Line) -> float:
     return math.fsum(math.dist(a, b) for a, b in pairwise(line.points(32))) - HEAD
 
 
+def _within_lane(point: Point, lane: Lane) -> bool:
+    return lane.left < point[0] < lane.right and lane.top < point[1] < lane.bottom
+
+
 def fill_of(lane: Lane) -> str:
     """The ground of a band."""
     return BANDS[lane.band.order % len(BANDS)][0]
@@ -231,7 +237,7 @@ class Ground:
     def at(self, point: Point) -> str:
         """The colour under this point."""
         x, y = point
-        paper = next((fill_of(lane) for lane in self.lanes if lane.top < y < lane.bottom), PAPER)
+        paper = next((fill_of(lane) for lane in self.lanes if _within_lane(point, lane)), PAPER)
         near = self.strips.get(int(y // self.STRIP), ())
         depths = [plate.depth for plate in near if plate.left < x < plate.right and plate.top < y < plate.bottom]
         return shaded(paper, 1 + max(depths)) if depths else paper
@@ -239,5 +245,6 @@ class Ground:
 
 def plate_fill(placed: Placed, plate: Plate) -> str:
     """The ground of a frame: a little darker than what is around it."""
-    lane = next((lane for lane in placed.lanes if lane.top < plate.top < lane.bottom), None)
+    inside = (plate.left + plate.right) / 2, plate.top
+    lane = next((lane for lane in placed.lanes if _within_lane(inside, lane)), None)
     return shaded(PAPER if lane is None else fill_of(lane), plate.depth + 1)

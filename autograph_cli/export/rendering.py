@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
+from autograph_cli.export.columns import in_columns
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
@@ -16,6 +17,7 @@ from autograph_cli.export.layered import place
 from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
+from autograph_cli.export.parameters import inline, inline_if_many
 from autograph_cli.export.partition import cut_across
 from autograph_cli.export.parts import split
 from autograph_cli.export.pdf import to_pdf
@@ -27,10 +29,14 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.names import told_apart, visible, visible_lines
+from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_words
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
+DEEPEST = 64
+"""Frames within one another, at most: what lies deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
 
@@ -50,16 +56,23 @@ class Job:
     tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
+    flattened: bool = False
+    """Whether modules lay deeper in one another than is drawn."""
     whole: Graph | None = None
     """The graph that this is a view of, unless it is itself."""
     numbers: Sequence[int] = ()
     """Of each node, its number there."""
+    inline: bool | None = None
+    """Whether leaves are written on the operations that use them; None: where there are many operations."""
+    columns: bool = True
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        if self.flattened:
+            scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
@@ -68,6 +81,8 @@ class Job:
         elif self.roll is None and limit is not None:
             scene = rolled_if_smaller(scene, self.graph)
         scene = framed(scene, self.graph)
+        if self.inline is not False:
+            scene = inline(scene) if self.inline else inline_if_many(scene)
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
             return bundled(opened)
@@ -88,6 +103,10 @@ class Job:
                 "choose the format dot, text or json, or a smaller part with --root."
             )
         return place(scene)
+
+    def paged(self) -> Placed:
+        """The same, broken into columns where it is tall."""
+        return in_columns(self.placed()) if self.columns else self.placed()
 
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
@@ -111,10 +130,17 @@ class Format:
     """One output format: the usual end of its files, and how it is made."""
 
     suffix: str
-    make: Callable[[Job], bytes]
+    make: Callable[[Job], str | bytes]
+
+    def of(self, job: Job) -> bytes:
+        """What the format makes; in a text nothing but the ends of lines cannot be printed."""
+        made = self.make(job)
+        return made if isinstance(made, bytes) else visible_lines(made).encode()
 
 
-View = Callable[[Graph, "tuple[str, ...] | None", int], Graph]
+PARAMETERS = {None: None, "inline": True, "boxes": False}
+"""How the leaves of a picture are drawn, and the default."""
+View = Callable[[Graph, "tuple[str, ...] | None", "int | None"], Graph]
 VIEWS: dict[str, View] = {
     "forward": lambda graph, roots, order: forward(graph, roots),
     "backward": lambda graph, roots, order: backward(graph, roots),
@@ -122,14 +148,14 @@ VIEWS: dict[str, View] = {
 }
 
 
-def _svg(job: Job) -> bytes:
+def _svg(job: Job) -> str:
     if job.engine in (None, BUILT_IN):
-        return to_svg(job.placed()).encode()
-    return graphviz_svg(job.scene(job.max_nodes), job.engine).encode()
+        return to_svg(job.paged())
+    return graphviz_svg(job.scene(job.max_nodes), job.engine)
 
 
 def _png(job: Job) -> bytes:
-    placed = job.placed()
+    placed = job.paged()
     scene = placed.scene
     if job.engine != "dot":
         shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
@@ -139,21 +165,21 @@ def _png(job: Job) -> bytes:
     return png(placed, job.engine)
 
 
-def _html(job: Job) -> bytes:
+def _html(job: Job) -> str:
     placed, closed = job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes))).encode()
+    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes)))
 
 
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", _svg),
     "png": Format(".png", _png),
-    "pdf": Format(".pdf", lambda job: to_pdf(job.placed())),
+    "pdf": Format(".pdf", lambda job: to_pdf(job.paged())),
     "html": Format(".html", _html),
-    "dot": Format(".dot", lambda job: to_dot(job.scene()).encode()),
-    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes)).encode()),
-    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward").encode()),
-    "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown).encode(errors="backslashreplace")),
+    "dot": Format(".dot", lambda job: to_dot(job.scene())),
+    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
+    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward")),
+    "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
 }
 
@@ -165,7 +191,7 @@ def render(
     format: str = "svg",
     *,
     roots: Iterable[str] | None = None,
-    order: int = 2,
+    order: int | None = None,
     part: Slice | None = None,
     max_nodes: int | None = None,
     roll: bool | None = None,
@@ -175,6 +201,8 @@ def render(
     depth: int | None = None,
     tags: bool = True,
     inside: str | None = None,
+    parameters: str | None = None,
+    columns: bool = True,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
@@ -183,8 +211,10 @@ def render(
     None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
     equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
     `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
-    (`graph.facts.WORDS`). Without `tags`, leaves that are used far apart are one box each, too. With `inside`, not the
-    view is drawn, but what the backward of this node of it ran.
+    (`graph.facts.WORDS`). `parameters` is `inline` to write leaves on the operations that use them, or `boxes` to draw
+    each; unless told, it depends on the number of operations. Without `tags`, leaves that are used far apart are one
+    box each, too; without `columns`, a tall picture is not broken. With `inside`, not the view is drawn, but what the
+    backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -198,8 +228,8 @@ def render(
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if engine is not None:
         find_engine(engine)
-    graph = _graph_of(source, view)
-    names = None if roots is None else tuple(roots)
+    graph = told_apart(_graph_of(source, view))
+    names, title = None if roots is None else tuple(roots), visible(title)
     cut = VIEWS[view](graph, names, order)
     whole, numbers = None, None
     if inside is not None:
@@ -214,8 +244,25 @@ def render(
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
-    return FORMATS[format].make(
-        Job(cut, view, title, engine, max_nodes, roll, shown, depth, tags, inside is not None, whole, own)
+    shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
+    return FORMATS[format].of(
+        Job(
+            shallow,
+            view,
+            title,
+            engine,
+            max_nodes=max_nodes,
+            roll=roll,
+            shown=shown,
+            depth=depth,
+            tags=tags,
+            inside=inside is not None,
+            flattened=shallow is not cut,
+            whole=whole,
+            numbers=own,
+            inline=False if format == "html" else PARAMETERS[parameters],
+            columns=columns,
+        )
     )
 
 
@@ -233,7 +280,7 @@ def _graph_of(source: Graph | Step, view: str) -> Graph:
 def notebook_svg(graph: Graph) -> str | None:
     """The picture of a graph in a notebook: a view as it is, a whole graph as its forward view; None if it is empty."""
     data = any(node.args for node in graph)
-    shown = forward(graph) if data else graph
+    shown = flattened(forward(graph) if data else graph, DEEPEST)
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(place(split(framed(build(shown, "", data=data), shown))))

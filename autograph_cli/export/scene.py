@@ -10,7 +10,7 @@ from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.facts import USUAL
-from autograph_cli.graph.names import visible
+from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
@@ -134,7 +134,7 @@ class _Builder:
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
             if graph.nodes[root.node].kind == "operation":
-                self.rooted.setdefault((root.node, root.nr), []).append(root.name)
+                self.rooted.setdefault((root.node, root.nr), []).append(shown_name(root.name))
         self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
@@ -276,7 +276,7 @@ class _Builder:
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
         names = node.outputs[0].names or self.labels.names[node.id]
-        return "leaf" if node.kind == "leaf" else "input", short(names[0]), self.labels.tooltip(node)
+        return "leaf" if node.kind == "leaf" else "input", short(shown_name(names[0])), self.labels.tooltip(node)
 
     def _words(self, used: int, nr: int) -> tuple[str, str]:
         """The label and the tooltip of an arrow that stands for this output."""

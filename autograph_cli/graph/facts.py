@@ -17,7 +17,7 @@ MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
 USUAL = ("shapes", "names")
 """What is shown unless told otherwise."""
-_DIGITS = re.compile(r"(\d+)$")
+_DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
 
 def values_of(node: Node) -> list[str]:
@@ -222,6 +222,8 @@ def bytes_text(count: int) -> str:
     >>> bytes_text(1536)
     '1.5 KiB'
     """
+    if count.bit_length() > 100:
+        return f"2^{count.bit_length() - 1} B"  # no memory has so many: a shape may say anything
     size = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024 or unit == "GiB":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
 
-from autograph_cli.graph.records import Graph
+from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 
-_PLAIN = re.compile(r"[^\W\d][\w.\[\]]*")
+_PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:~\d+)?")
+_SECOND = re.compile(r"~(\d+)$")
 
 
 def visible(text: str) -> str:
@@ -21,27 +23,116 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
+def visible_lines(text: str) -> str:
+    """The text with its lines and tabs as they are, and everything else that cannot be printed as an escape."""
+    return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")])
+
+
 def quoted(name: str) -> str:
     """The name as it is if it reads as a variable, else in quotes."""
     return name if _PLAIN.fullmatch(name) else repr(name)
 
 
+def shown_name(name: str) -> str:
+    """A unique name as a picture shows it.
+
+    >>> shown_name("y~2")
+    'y (2)'
+    """
+    return _SECOND.sub(r" (\1)", name)
+
+
 def output_names(graph: Graph) -> list[tuple[str, ...]]:
     """One unique name for every output of every node, in order of ids.
 
-    A variable's name where there is one (its second holder is `x~2`), else `%7` or `%7.1`, from the node's id.
+    A variable's name where there is one, else `%7` or `%7.1`, from the node's id. Of a name that was bound again, the
+    derivative of its tensor with respect to the only leaf is `y′`, and any other second holder is `y~2`.
     """
-    used: Counter[str] = Counter()
-    names = []
+    names: list[tuple[str, ...]] = []
+    used: dict[str, int] = {}
+    primes = _Primes(graph, names)
     for node in graph.nodes:
         several = len(node.outputs) > 1
-        row = []
+        row: list[str] = []
         for nr, output in enumerate(node.outputs):
-            if output.names:
-                name = quoted(output.names[0])
-                used[name] += 1
-                row.append(name if used[name] == 1 else f"{name}~{used[name]}")
-            else:
+            if not output.names:
                 row.append(f"%{node.id}.{nr}" if several else f"%{node.id}")
+                continue
+            name = quoted(output.names[0])
+            again = used.get(name, 0)
+            name = (primes.of(node, name) or name) if again else name
+            used[name] = again = used.get(name, 0) + 1
+            row.append(name if again == 1 else f"{name}~{again}")
         names.append(tuple(row))
     return names
+
+
+class _Primes:
+    """Names of derivatives: `y′` for what differentiated `y` by the only leaf that it depends on."""
+
+    def __init__(self, graph: Graph, names: list[tuple[str, ...]]) -> None:
+        self.graph, self.names = graph, names
+        self.lonely: dict[int, bool] = {}
+
+    def of(self, node: Node, name: str) -> str | None:
+        """The name of a derivative that a backward call made and the script called `name` again; else None."""
+        if node.pass_id is None:
+            return None
+        roots = self.graph.passes[node.pass_id].roots
+        if len(roots) != 1 or roots[0].node >= node.id or not self._of_one_leaf(roots[0]):
+            return None
+        differentiated = self.names[roots[0].node][roots[0].nr]
+        return f"{differentiated}′" if differentiated.rstrip("′") == name else None
+
+    def _of_one_leaf(self, root: Edge) -> bool:
+        if root.node not in self.lonely:
+            met, stack = {root.node}, [root.node]
+            while stack:
+                new = [edge.node for edge in self.graph.nodes[stack.pop()].next if edge and edge.node not in met]
+                met.update(new)
+                stack += new
+            self.lonely[root.node] = sum(self.graph.nodes[number].kind == "leaf" for number in met) == 1
+        return self.lonely[root.node]
+
+
+def told_apart(graph: Graph) -> Graph:
+    """The graph with a name of its own for each tensor of a name that was bound again, in whatever view it is shown.
+
+    Those of them that a backward call differentiated are roots too.
+    """
+    count: dict[str, int] = {}
+    for node in graph.nodes:
+        for output in node.outputs:
+            if output.names:
+                count[output.names[0]] = count.get(output.names[0], 0) + 1
+    again = {name for name, times in count.items() if times > 1}
+    if not again:
+        return graph
+    names = output_names(graph)
+    nodes = tuple(_renamed(node, names[node.id], again) for node in graph.nodes)
+    roots = [_renamed_root(graph, root, names, again) for root in graph.roots]
+    there = {(root.node, root.nr) for root in roots}
+    for entry in graph.passes:
+        for edge in entry.roots:
+            output = graph.nodes[edge.node].outputs[edge.nr]
+            if output.names and output.names[0] in again and (edge.node, edge.nr) not in there:
+                there.add((edge.node, edge.nr))
+                roots.append(Root(names[edge.node][edge.nr], edge.node, edge.nr))
+    return replace(graph, nodes=nodes, roots=tuple(roots))
+
+
+def _renamed(node: Node, names: tuple[str, ...], again: Collection[str]) -> Node:
+    if not any(output.names and output.names[0] in again for output in node.outputs):
+        return node
+    outputs = [
+        replace(output, names=(name, *output.names[1:])) if output.names and output.names[0] in again else output
+        for output, name in zip(node.outputs, names, strict=True)
+    ]
+    return replace(node, outputs=tuple(outputs))
+
+
+def _renamed_root(graph: Graph, root: Root, names: list[tuple[str, ...]], again: Collection[str]) -> Root:
+    output: Output = graph.nodes[root.node].outputs[root.nr]
+    if root.name in again and output.names and output.names[0] == root.name:
+        return replace(root, name=names[root.node][root.nr])
+    return root

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from autograph_cli.graph.records import Graph, Node
+from autograph_cli.graph.records import Graph, ModuleCall, Node
 
 Use = tuple[int, int]
 """(user, what it uses), two nodes."""
+
+
+def flattened(graph: Graph, depth: int) -> Graph:
+    """The graph without the calls further in than `depth`: what ran in them ran in the call around them."""
+    kept: list[ModuleCall] = []
+    deep: list[int] = []
+    new: list[int] = []
+    for call in graph.calls:
+        deep.append(1 if call.parent is None else deep[call.parent] + 1)
+        parent = None if call.parent is None else new[call.parent]
+        if parent is not None and deep[-1] > depth:
+            new.append(parent)
+            continue
+        new.append(len(kept))
+        kept.append(replace(call, id=len(kept), parent=parent))
+    if len(kept) == len(graph.calls):
+        return graph
+    nodes = tuple(replace(node, call=None if node.call is None else new[node.call]) for node in graph)
+    return replace(graph, nodes=nodes, calls=tuple(kept))
 
 
 class Nesting:

@@ -13,12 +13,12 @@ from autograph_cli.graph.snapshot import EXTRAS, FORMAT, HOLDS, VERSION, Section
 from autograph_cli.graph.verifier import verify
 
 _LABEL = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?\w[\w.\[\]]*)(?:~\d+)?'*""")
-_TYPE = re.compile(r"([A-Za-z_]\w*)?(?:\[((?:\d+(?:, \d+)*)?)\])?(?:@([^\s,]+))?")
+_TYPE = re.compile(r"([A-Za-z_]\w*)?(?:\[((?:\d{1,18}(?:, \d{1,18}){0,63})?)\])?(?:@([\w:.-]+))?", re.ASCII)
 _WORD = re.compile(r"[^\s(),]+")
 _CONFLICT = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _TITLE = re.compile(r"\[([^\[\]]+)\](?: as \[([^\[\]]+)\])?")
-_PASS = re.compile(r"(\d+): ")
-_TAIL = re.compile(r" order (\d+)(, create_graph)?, (?:(no gradients)|gradients of (.+))")
+_PASS = re.compile(r"(\d{1,18}): ", re.ASCII)
+_TAIL = re.compile(r" order ([0-9]{1,18})(, create_graph)?, (?:(no gradients)|gradients of (.+))")
 
 
 class SnapshotError(GraphError):
@@ -44,7 +44,7 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
             raise SnapshotError(
                 f"{name}, line {number}: there is a merge conflict; resolve it, or write it anew with --update."
             )
-    head = re.fullmatch(rf"{FORMAT} (\d+): (.*)", lines[0])
+    head = re.fullmatch(rf"{FORMAT} ([0-9]{{1,18}}): (.*)", lines[0])
     if head is None:
         raise SnapshotError(f"{name} is no autograph snapshot: its first line is {lines[0][:60]!r}.")
     if int(head[1]) != VERSION:
@@ -55,6 +55,8 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
         return _Reader(head[2], lines).snapshot()
     except _Wrong as wrong:
         raise SnapshotError(f"{name}, line {wrong.number}: {wrong.what}.") from None
+    except SyntaxError:
+        raise SnapshotError(f"{name} is malformed: it has a name in quotes that is no text of Python.") from None
     except GraphError as error:
         raise SnapshotError(f"{name} is malformed: {error}") from None
 
@@ -113,7 +115,7 @@ class _Reader:
                 self._head(number, line)
             elif line.startswith("  "):
                 parts[-1].lines.append((number, heading, line[2:]))
-            elif re.fullmatch(r"order \d+|results|passes", line):
+            elif re.fullmatch(r"order [0-9]{1,18}|results|passes", line):
                 heading = line
             else:
                 raise _Wrong(number, f"{line[:60]!r} is no line of a snapshot")
@@ -126,7 +128,7 @@ class _Reader:
             unknown = [part for part in self.holds if part not in HOLDS]
             if unknown:
                 raise _Wrong(number, f"it holds {unknown[0]!r}, which is none of {', '.join(HOLDS)}")
-        elif key == "steps" and rest.isdigit():
+        elif key == "steps" and re.fullmatch(r"[0-9]{1,18}", rest):
             self.steps = int(rest)
         else:
             raise _Wrong(number, f"{line[:60]!r} is no line of a snapshot's head")
@@ -297,11 +299,11 @@ class _GraphReader:
             label = cursor.take(_LABEL, "a name")[0]
             raw.parent = None if label == "_" else label
         if cursor.has("  pass "):
-            node = replace(node, pass_id=int(cursor.take(re.compile(r"\d+"), "a number")[0]))
+            node = replace(node, pass_id=int(cursor.take(re.compile(r"[0-9]{1,18}"), "a number")[0]))
         if cursor.has("  in "):
             node = replace(node, module=word())
         if cursor.has("  at "):
-            file, _, line = cursor.take(re.compile(r".+?:\d+(?=  |$)"), "a line")[0].rpartition(":")
+            file, _, line = cursor.take(re.compile(r".+?:[0-9]{1,18}(?=  |$)"), "a line")[0].rpartition(":")
             node = replace(node, source=Source(file, int(line)))
         if cursor.has("  with "):
             text = cursor.take(re.compile(r".*"), "constants")[0]

@@ -45,7 +45,7 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     if graph.passes:
         lines.append("passes")
         lines += [_pass_line(entry, names, details) for entry in graph.passes]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(visible, lines)) + "\n"
 
 
 def _summary(graph: Graph) -> str:
@@ -64,11 +64,11 @@ def _line(node: Node, names: Names) -> str:
     if node.kind != "operation":
         line = f"  {node.kind} {head}"
     elif node.args or not node.next:
-        line = f"  {head} = {visible(node.op or node.name)}({_edges(node.args, names)})"
+        line = f"  {head} = {node.op or node.name}({_edges(node.args, names)})"
         if node.next:
-            line += f"  grad_fn {visible(node.name)}({_edges(node.next, names)})"
+            line += f"  grad_fn {node.name}({_edges(node.next, names)})"
     else:
-        line = f"  {head} = {visible(node.name)}({_edges(node.next, names)})"
+        line = f"  {head} = {node.name}({_edges(node.next, names)})"
     if node.parent is not None:
         line += f"  of {_one(node.parent, names)}"
     return line if node.pass_id is None else f"{line}  pass {node.pass_id}"
@@ -85,9 +85,9 @@ def _one(number: int, names: Names) -> str:
 def _details(node: Node) -> str:
     parts = []
     if node.source:
-        parts.append(f"at {visible(node.source.file)}:{node.source.line}")
+        parts.append(f"at {node.source.file}:{node.source.line}")
     if node.module:
-        parts.append(f"in {visible(node.module)}")
+        parts.append(f"in {node.module}")
     if node.saved:
         parts.append(f"saved {', '.join(saved_text(saved) for saved in node.saved)}")
     return f"  # {'; '.join(parts)}" if parts else ""
@@ -106,10 +106,10 @@ def _saved_tensor(name: str, type_: str, size: int) -> str:
 
 
 def _pass_line(entry: Pass, names: Names, details: bool) -> str:
-    line = f"  pass {entry.id}: {visible(entry.call)}({_edges(entry.roots, names)}) order {entry.order}"
+    line = f"  pass {entry.id}: {entry.call}({_edges(entry.roots, names)}) order {entry.order}"
     if entry.create_graph:
         line += ", create_graph"
     line += f", ran {len(entry.ran)} node{'s' * (len(entry.ran) != 1)}"
     if details and entry.source:
-        line += f"  # at {visible(entry.source.file)}:{entry.source.line}"
+        line += f"  # at {entry.source.file}:{entry.source.line}"
     return line

@@ -31,7 +31,7 @@ from autograph_cli.graph.records import (
 from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
 
-_TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:\d{1,18}(?:, \d{1,18})*)?)\](?:@(\S+))?")
+_TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:\d{1,18}(?:, \d{1,18}){0,63})?)\](?:@([\w:.-]+))?", re.ASCII)
 T = TypeVar("T")
 
 Reader = Callable[[Any], T]
@@ -62,6 +62,8 @@ def _read(text: str, name: str) -> Trace:
         trace = _read_trace(body)
     except _Malformed as error:
         raise TraceError(f"{name} is malformed: {error}.") from None
+    except RecursionError:
+        raise TraceError(f"{name} is malformed: it is nested too deeply.") from None
     for step in trace.steps:
         try:
             verify(step.graph)
@@ -96,8 +98,10 @@ def _parse(text: str, name: str) -> dict[str, Any]:
     except RecursionError:
         raise TraceError(f"{name} is not an autograph trace.") from None
     except ValueError as error:
+        if not isinstance(error, json.JSONDecodeError):
+            raise TraceError(f"{name} is damaged: it has a number of too many digits.") from None
         if start.startswith(HEADER[: len(start)]):
-            rest = start[error.pos :] if isinstance(error, json.JSONDecodeError) else "?"
+            rest = start[error.pos :]
             # An open string or a number cut in two is reported where it starts; neither goes over a line's end.
             if "\n" not in rest.rstrip("\n"):
                 line = start.count("\n") + 1
@@ -126,9 +130,10 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value < 1 << 63:
         return value
-    raise _Malformed(f"must be a whole number from 0, not {_shown(value)}")
+    large = " that 64 bits hold" if type(value) is int and value > 0 else ""
+    raise _Malformed(f"must be a whole number from 0{large}, not {_shown(value)}")
 
 
 def _flag(value: Any) -> bool:

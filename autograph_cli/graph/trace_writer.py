@@ -29,7 +29,8 @@ from autograph_cli.graph.records import (
 
 FORMAT, VERSION = "autograph-trace", 2
 HEADER = f'{{"format": "{FORMAT}"'
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Lone surrogates, and what a terminal could obey."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _quoted = lru_cache(1 << 14)(_encode)
 
@@ -57,7 +58,7 @@ def graph_to_json(graph: Graph) -> str:
 def _escaped(text: str) -> str:
     if text.isascii():
         return text
-    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _NOT_PRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _step(step: Step) -> str:

@@ -82,22 +82,28 @@ def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     return _gradient_part(graph, _walk(graph, starts, backward_edges), chosen)
 
 
-def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int = 2) -> Graph:
-    """The grad_fn chains of the roots, and the derivatives of what is in them up to this order: `next` only.
+def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int | None = None) -> Graph:
+    """The grad_fn chains of the roots, what they are derivatives of, and their own derivatives: `next` only.
 
-    A root of a higher order is left out, and what only it needs.
+    With `order`, what is of a higher one is left out: such roots, and what only they need.
     """
-    if order < 0:
+    if order is not None and order < 0:
         raise GraphError(f"The order must be 0 or higher, not {order}.")
     chosen = find_roots(graph, roots)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: True, backward_edges)
-    met = set(_walk(graph, starts, backward_edges))
+    met = set(_walk(graph, starts, lambda node: [*backward_edges(node), *_differentiated(graph, node)]))
     for node in graph.nodes:  # a derivative comes after its parent
         if node.parent in met:
             met.add(node.id)
-    kept = _walk(graph, [number for number in met if graph.nodes[number].order <= order], backward_edges)
+    shown = [number for number in met if order is None or graph.nodes[number].order <= order]
+    kept = _walk(graph, shown, backward_edges)
     inside = set(kept)
     return _gradient_part(graph, kept, tuple(root for root in chosen if root.node in inside))
+
+
+def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:
+    """What the backward call differentiated that made a node."""
+    return () if node.pass_id is None else graph.passes[node.pass_id].roots
 
 
 def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:

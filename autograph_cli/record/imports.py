@@ -6,21 +6,24 @@ import contextlib
 import importlib
 import multiprocessing.spawn as spawn
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from importlib.abc import Loader, MetaPathFinder
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .public_names import PublicNames
 
 SERVED = {
+    "functorch": "autograph_cli.functorch",
     "safetensors": "autograph_cli.safetensors",
     "torch": "autograph_cli.torch",
     "torchvision": "autograph_cli.torchvision",
 }
 """The packages that a script imports, and what it is given."""
-REFUSED = ("functorch", "torchaudio", "torchtext")
+REFUSED = ("torchaudio", "torchtext")
 """Packages that are built on PyTorch's own binaries: importing them would bring PyTorch in beside the engine."""
 
 
@@ -50,7 +53,7 @@ def serve() -> Iterator[None]:
         sys.modules.update(hidden)
 
 
-class EngineFinder(MetaPathFinder, Loader):
+class EngineFinder(DistributionFinder, Loader):
     """Answers for `torch`, its companions and what is in them, and says what is missing there."""
 
     def __init__(self) -> None:
@@ -75,6 +78,11 @@ class EngineFinder(MetaPathFinder, Loader):
                 return self._names.give_later(spec)
         return None
 
+    def find_distributions(self, context: Any = None) -> Iterable[Distribution]:
+        """What `importlib.metadata` says of the served packages: libraries ask it which version of torch there is."""
+        name = getattr(context, "name", None)
+        return [ServedDistribution(served) for served in SERVED if name in (None, served)]
+
     def create_module(self, spec: ModuleSpec) -> None:
         return None
 
@@ -98,6 +106,28 @@ class EngineFinder(MetaPathFinder, Loader):
         self._opened.clear()
 
 
+class ServedDistribution(Distribution):
+    """The name and the version of a served package, as an installed one would tell them.
+
+    >>> ServedDistribution("torch").metadata["Name"]
+    'torch'
+    """
+
+    def __init__(self, name: str) -> None:
+        self._served = name
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "top_level.txt":
+            return self._served
+        if filename != "METADATA":
+            return None
+        version = importlib.import_module(SERVED[self._served]).__version__
+        return f"Metadata-Version: 2.1\nName: {self._served}\nVersion: {version}\n"
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(str(importlib.import_module(SERVED[self._served]).__file__)).parent.joinpath(path)
+
+
 def engine_name(name: str) -> str:
     """The module that a served name stands for.
 
@@ -115,11 +145,10 @@ def _speak_for(module: ModuleType) -> None:
 
 
 def _missing(name: str, ours: str) -> ModuleNotFoundError:
-    from autograph_cli.torch._missing import sentence
+    from autograph_cli.torch._missing import refusal
 
     above = sys.modules.get(ours.rpartition(".")[0])
-    other = sentence(name, () if above is None else vars(above))
-    return ModuleNotFoundError(f"{name} is not available in autograph's engine yet{other}", name=name)
+    return ModuleNotFoundError(refusal(name, () if above is None else vars(above)), name=name)
 
 
 def _take_modules() -> dict[str, ModuleType]:

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import linecache
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -23,7 +24,8 @@ from autograph_cli.graph import Trace
 from autograph_cli.record.imports import serve
 from autograph_cli.record.tracebacks import print_exception, summary
 
-INTERRUPTED = 130
+INTERRUPTED = -signal.SIGINT
+"""As that of a process which a signal ended."""
 STDIN = "<stdin>"
 _held: list[contextlib.ExitStack] = []
 """What stays in place until exit: a forked child forgets its parent's atexit functions, but must keep this."""
@@ -212,7 +214,7 @@ def _exit_code(code: object) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return int(code)
+        return int(code) & 0xFF
     print(code, file=sys.stderr)
     return 1
 

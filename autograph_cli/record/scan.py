@@ -20,6 +20,7 @@ from typing import Any
 
 from autograph_cli.record.imports import REFUSED, SERVED, engine_name
 from autograph_cli.record.names_used import Module, read
+from autograph_cli.record.packages import modules_of
 from autograph_cli.record.tensor_names import TENSOR_NAMES
 
 TENSOR = "torch.Tensor"
@@ -39,10 +40,11 @@ class Missing:
     certain: bool = True
 
 
-def scan(source: bytes, file: str = "<stdin>", folder: Path | None = None) -> list[Missing]:
+def scan(source: bytes, file: str = "<stdin>", folder: Path | None = None, *, packages: bool = False) -> list[Missing]:
     """What the script and the modules beside it use and the engine lacks, in the order of their lines.
 
     `file` is the name to report. Modules are looked for in `folder`, one level deep, when it is given; nothing is run.
+    `packages`: what installed packages on PyTorch need to be imported is read, too.
     A name within `try ... except ImportError` or `AttributeError`, or asked for by `hasattr`, is not reported.
     Raises `SyntaxError` or `ValueError` for a source that is not Python; a module that is not is passed over.
 
@@ -52,12 +54,19 @@ def scan(source: bytes, file: str = "<stdin>", folder: Path | None = None) -> li
     modules = [_read(source, file)]
     if folder is not None:
         modules += _neighbours(modules[0], file, folder)
-    if not any(module.uses_torch for module in modules):
+    beside = {os.path.basename(module.file).removesuffix(".py") for module in modules[1:]}
+    installed = [n for m in modules for n in m.imported if n.partition(".")[0] not in (*SERVED, *REFUSED, *beside)]
+    needed = list(modules_of(installed)) if packages else []
+    if not any(module.uses_torch for module in (*modules, *needed)):
         return []
     imported = frozenset(name for module in modules for name in module.imported)
     given = frozenset(name for module in modules for name in module.assigned)
     own = frozenset(name for module in modules for name in module.defined)
-    return [lack for module in modules for lack in _lacks(module, imported, given, own)]
+    found = [lack for module in modules for lack in _lacks(module, imported, given, own)]
+    for module in needed:
+        names = frozenset(module.imported)
+        found += (x for x in _lacks(module, names, frozenset(module.assigned), frozenset()) if x.certain)
+    return found
 
 
 def _read(source: bytes, file: str) -> Module:

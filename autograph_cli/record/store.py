@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from autograph_cli import AutographError
+from autograph_cli.atomic_files import atomic_write
 from autograph_cli.graph import Step, Trace, TraceError, from_json, to_json
 
 FOLDER = ".autograph"
@@ -78,23 +78,9 @@ def save(trace: Trace, path: Path) -> Path:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Replace the file's content at once, through a temporary file beside it; devices and pipes are written directly.
-
-    Raises `StoreError` when it cannot be written; the file is then as it was.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    """Replace the file's content at once; raises `StoreError` when it cannot be written, and leaves it as it was."""
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with atomic_write(path) as file:
+            file.write(content)
     except OSError as error:
         raise StoreError(f"Cannot write {path}: {error.strerror or error}.") from None

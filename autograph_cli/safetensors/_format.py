@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import struct
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
@@ -38,6 +38,9 @@ _ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E
 _LENGTH = struct.Struct("<Q")
 _LONGEST_HEADER = 100_000_000
 _LARGEST = 1 << 64
+_SHOWN = 500
+"""Characters of an error at most: it may name what the file says."""
+_MOST_DIMS = 64
 _METADATA = "__metadata__"
 
 
@@ -102,7 +105,7 @@ def read_header(file: IO[bytes], size: int) -> Header:
 
 
 def _wrong(what: str) -> SafetensorError:
-    return SafetensorError(f"Error while deserializing header: {what}")
+    return SafetensorError(f"Error while deserializing header: {what[:_SHOWN]}")
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
@@ -121,8 +124,8 @@ def _parsed(text: bytes) -> dict[str, Any]:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"duplicate name `{next(name for name in names if names.count(name) > 1)}`")
+        twin = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"duplicate name `{twin}`")
     return made
 
 
@@ -142,17 +145,22 @@ def _entry(name: str, told: Any) -> Entry:
         if field not in told:
             raise _wrong(f"invalid JSON in header: missing field `{field}` of tensor `{name}`")
     kind, shape, place = told["dtype"], told["shape"], told["data_offsets"]
-    if kind not in (*DTYPES, *_ELSEWHERE):
+    if type(kind) is not str or kind not in (*DTYPES, *_ELSEWHERE):
+        shown = kind[:40] if type(kind) is str else type(kind).__name__
         raise _wrong(
-            f"invalid JSON in header: unknown variant `{kind}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}"
+            f"invalid JSON in header: unknown variant `{shown}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}"
         )
     if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
         raise _wrong(f"invalid JSON in header: shape and data_offsets of tensor `{name}` should be numbers from 0 on")
     begin, end = place
+    if len(shape) > _MOST_DIMS:
+        raise _wrong(f"tensor `{name[:40]}` has {len(shape)} dimensions, and there are {_MOST_DIMS} at most")
     if kind in DTYPES:
-        nbytes = math.prod(shape) * DTYPES[kind].itemsize
-        if nbytes >= _LARGEST:
-            raise _wrong("overflow computing buffer size from shape and/or element type")
+        nbytes = DTYPES[kind].itemsize
+        for length in shape:
+            nbytes *= length
+            if nbytes >= _LARGEST:
+                raise _wrong("overflow computing buffer size from shape and/or element type")
         if begin <= end and nbytes != end - begin:
             raise _wrong(f"invalid shape, data type, or offset for tensor `{name}`")
     return Entry(kind, tuple(shape), begin, end)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph_cli.torch._saving.files import whole_or_nothing
+from autograph_cli.atomic_files import atomic_write
 
 from . import _format
 from ._opened import read_bytes, safe_open
@@ -26,7 +26,7 @@ def save(tensor_dict: dict[str, Any], metadata: dict[str, str] | None = None) ->
 def save_file(tensor_dict: dict[str, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The arrays as a file, which is whole or not there."""
     parts = _format.pieces(_checked(tensor_dict), metadata)
-    with whole_or_nothing(filename) as file:
+    with atomic_write(filename) as file:
         file.writelines(parts)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autograph_cli.atomic_files import atomic_write
 from autograph_cli.torch import Tensor
 from autograph_cli.torch._core.device import check
 from autograph_cli.torch._core.storages import owner
-from autograph_cli.torch._saving.files import whole_or_nothing
 
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of
@@ -31,7 +31,7 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
     """The tensors as a file, which is whole or not there; the errors of `save`."""
     parts = _format.pieces(_checked(tensors), metadata)
     try:
-        with whole_or_nothing(filename) as file:
+        with atomic_write(filename) as file:
             file.writelines(parts)
     except OSError as error:
         raise _format.SafetensorError(f"Error while serializing: I/O error: {error}") from None

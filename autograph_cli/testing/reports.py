@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 
-from autograph_cli.graph.names import visible
+from autograph_cli.graph.names import visible_lines
 from autograph_cli.testing.scripts import Result
 
 _PLACE = re.compile(r"\(([^()]+\.py):(\d+)\)")
@@ -21,21 +21,19 @@ def junit(results: Sequence[Result]) -> bytes:
         suite.set(key, str(value))
     for result in results:
         outcome = result.outcome
-        case = ET.SubElement(suite, "testcase", classname="autograph.snapshot", name=_xml(result.script.as_posix()))
+        case = ET.SubElement(
+            suite, "testcase", classname="autograph.snapshot", name=visible_lines(result.script.as_posix())
+        )
         if outcome.exit_code == 0:
             continue
         told = outcome.diff.sentences if outcome.diff else [outcome.error]
         entry = ET.SubElement(case, "error" if outcome.status == "failed" else "failure")
-        entry.set("message", _xml("; ".join(told)))
-        entry.text = _xml("\n".join(told) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
+        entry.set("message", visible_lines("; ".join(told)))
+        entry.text = visible_lines("\n".join(told) + "\n\n" + (outcome.diff.to_text() if outcome.diff else ""))
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n"
-
-
-def _xml(text: str) -> str:
-    return "\n".join(map(visible, text.split("\n")))
 
 
 def github(results: Sequence[Result]) -> Iterator[str]:

@@ -51,10 +51,17 @@ def find(names: Sequence[str], settings: Settings, *, known: bool = False) -> li
     """
     found: dict[Path, None] = {}
     for name in names:
-        found |= dict.fromkeys(_named(name))
+        its = list(_named(name))
+        if not its:
+            raise SettingsError(
+                f"There is no script in {name}." if Path(name).is_dir() else f"No script is named {name}."
+            )
+        found |= dict.fromkeys(its)
     if not names and settings.files:
         for pattern in settings.files:
             found |= dict.fromkeys(_relative(Path(path)) for path in _glob(str(settings.folder / pattern)))
+        if not found:
+            raise SettingsError(f"No script is named {', '.join(settings.files)}, as tool.autograph.files says.")
     elif not names and known:
         found |= dict.fromkeys(_below(Path(".")))
     elif not names:
@@ -144,7 +151,7 @@ def check(scripts: Iterable[Path], settings: Settings, mode: Mode, jobs: int = 1
         path = snapshot_path(script)
         try:
             return Result(script, settle(path, take(script, settings), mode, settings.tolerance))
-        except (AutographError, GraphError) as error:
+        except (AutographError, GraphError, OSError) as error:
             return Result(script, Outcome(path, "failed", error=str(error)))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:

@@ -16,7 +16,8 @@ from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
 VIEWS = ("graph", "forward", "backward", "double-backward")
 COMMANDS = ("render", "show")
 """Tables of their own, for the commands of these names."""
-_STEPS = re.compile(r"(first|last|all|\d+|\d*:\d*)(,(first|last|all|\d+|\d*:\d*))*")
+_STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18})"
+_STEPS = re.compile(rf"{_STEP}(,{_STEP})*")
 
 
 class SettingsError(AutographError):

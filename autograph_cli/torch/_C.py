@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
+from ._core.state import L
+from ._core.tensor import Tensor
+from ._core.tensor import disabled as _disabled_torch_function_impl
 from ._ops._errors import LinAlgError as _LinAlgError
 
+__all__ = (
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "_LinAlgError",
+    "_disabled_torch_function_impl",
+    "_is_torch_function_enabled",
+    "_is_torch_function_mode_enabled",
+    "_log_api_usage_once",
+)
 
-def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a subclass of Tensor names as its `__torch_function__` to have none; operations here do not ask for it."""
-    return func(*args, **(kwargs or {}))
+
+_TensorMeta = type(Tensor)
 
 
-__all__ = ("_LinAlgError", "_disabled_torch_function_impl")
+def _is_torch_function_enabled() -> bool:
+    """Whether classes are asked instead of functions."""
+    return not L.overrides_off
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether there is a mode that is asked instead of functions."""
+    return bool(L.function_modes) and L.overrides_off < ALL
+
+
+def _log_api_usage_once(name: str) -> None:
+    """PyTorch counts here which of its interfaces are used; nothing is counted."""

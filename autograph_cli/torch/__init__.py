@@ -18,15 +18,18 @@ from typing import Any
 from . import _kernels, _missing
 from ._core import device_dispatch, fp_warnings
 from ._kernels.meta_kernels import meta
+from ._kernels.sparse import computed
 
 device_dispatch.kernels_by_device["cpu"] = _kernels.cpu
 device_dispatch.kernels_by_device["meta"] = meta
+device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
 
 from ._core import arg_check, dtypes, registry
 from ._core import layout as _layout
+from ._core import overrides as _overrides
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.layout import (
@@ -104,12 +107,13 @@ _OPERATIONS = (
     "cdist",
     "default_device",
     "random_variates",
+    "foreach",
 )
 """The families of operations; each publishes what it defines."""
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __name__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | arg_check.guard("Tensor", _METHODS)).items():
+for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Size.__module__ = "torch"
@@ -128,6 +132,7 @@ from . import (
     nn,
     ops,
     optim,
+    overrides,
     profiler,
     random,
     serialization,
@@ -196,9 +201,11 @@ legacy_contiguous_format = contiguous_format
 globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
-globals().update(registry.functions | arg_check.guard("torch", registry.functions))
+globals().update(
+    registry.functions | _overrides.copies(registry.functions) | arg_check.guard("torch", registry.functions)
+)
 for _part in (fft, linalg, special):
-    vars(_part).update(arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
+    vars(_part).update(_overrides.copies(vars(_part)) | arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
 globals().update(_FORMER)
 
 
@@ -209,6 +216,7 @@ _AT_NEED = (
     "distributions",
     "func",
     "functional",
+    "futures",
     "hub",
     "jit",
     "mps",
@@ -216,6 +224,7 @@ _AT_NEED = (
     "onnx",
     "profiler",
     "return_types",
+    "sparse",
     "storage",
     "testing",
     "torch_version",
@@ -231,6 +240,8 @@ def __getattr__(name: str) -> Any:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
         return importlib.import_module(".compiler", __name__).compile
+    if f"torch.{name}" in _missing.NOT_REBUILT:
+        raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
         f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import sys
 from collections.abc import Callable, Iterable
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -40,9 +41,27 @@ INSTEAD = {
     "torch.Tensor.solve": "torch.linalg.solve",
     "torch.Tensor.symeig": "torch.linalg.eigh",
     "torch.testing.assert_allclose": "torch.testing.assert_close",
-    "torch.utils.benchmark": "timeit",
 }
 """What does the same, for names that PyTorch removed itself and for some that the engine has under another name."""
+
+NOT_REBUILT = {
+    "torch.ao": "quantization",
+    "torch.distributed.fsdp": "FSDP",
+    "torch.export": "torch.export",
+    "torch.fx": "torch.fx",
+    "torch.masked.MaskedTensor": "masked_tensor",
+    "torch.masked.as_masked_tensor": "masked_tensor",
+    "torch.masked.is_masked_tensor": "masked_tensor",
+    "torch.masked.masked_tensor": "masked_tensor",
+    "torch.nested": "torch.nested",
+    "torch.nn.qat": "quantization",
+    "torch.nn.quantizable": "quantization",
+    "torch.nn.quantized": "quantization",
+    "torch.quantization": "quantization",
+    "torch.quantize_per_channel": "quantization",
+    "torch.quantize_per_tensor": "quantization",
+}
+"""Names, and all below them, that stay PyTorch's own, and what they belong to: the engine is there to run and show autograd."""
 
 _ALIKE = 0.85
 """How near a name must be to be taken for the one that was meant: `LogNormal` is not `Normal`."""
@@ -81,6 +100,23 @@ def sentence(name: str, known: Iterable[str]) -> str:
     return f"; {what}" if what else ""
 
 
+def refusal(name: str, known: Iterable[str]) -> str:
+    """What is said of a full name that is missing."""
+    parts = name.split(".")
+    for count in range(len(parts), 1, -1):
+        what = NOT_REBUILT.get(".".join(parts[:count]))
+        if what is not None:
+            return f"{name} is not available in autograph's engine, which does not rebuild {what}: {_without_us()}"
+    return f"{name} is not available in autograph's engine yet{sentence(name, known)}"
+
+
+def _without_us() -> str:
+    """What to do with a script that needs PyTorch itself."""
+    if PathFinder.find_spec("torch") is None:
+        return "the script needs PyTorch itself"
+    return "the script needs PyTorch itself, which is installed here: run it with python"
+
+
 def public(module: str) -> str:
     """The name under which a script knows a module of the engine."""
     return module.removeprefix(_HOUSE)
@@ -88,8 +124,7 @@ def public(module: str) -> str:
 
 def error(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error of a name that is not in a module of the engine."""
-    full = f"{public(module)}.{name}"
-    return AttributeError(f"{full} is not available in autograph's engine yet{sentence(full, known)}")
+    return AttributeError(refusal(f"{public(module)}.{name}", known))
 
 
 def lacking(module: ModuleType) -> Callable[[str], Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from ._core import user_warnings
+from ._core.user_warnings import warn
 
 _settings: dict[str, Any] = {
     "threads": 1,
@@ -11,7 +13,6 @@ _settings: dict[str, Any] = {
     "deterministic": False,
     "warn_only": False,
     "precision": "highest",
-    "warn_always": False,
 }
 _MODES = ("default", "warn", "error")
 
@@ -87,9 +88,8 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision in ("highest", "high", "medium"):
         _settings["precision"] = precision
     else:
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
         )
 
 
@@ -100,12 +100,12 @@ def get_float32_matmul_precision() -> str:
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was told."""
-    return bool(_settings["warn_always"])
+    return user_warnings.always[0]
 
 
 def set_warn_always(b: bool) -> None:
-    """Taken note of."""
-    _settings["warn_always"] = bool(b)
+    """Whether warnings that are given once in a process are given each time."""
+    user_warnings.always[0] = bool(b)
 
 
 def compiled_with_cxx11_abi() -> bool:

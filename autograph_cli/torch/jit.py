@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
+
+from ._core.user_warnings import warn
+from .nn.modules.module import Module
 
 __all__ = [
     "Attribute",
     "Final",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
     "annotate",
     "export",
     "ignore",
@@ -30,9 +35,7 @@ def as_it_is(what: str, obj: Any) -> Any:
     """`obj` itself, with a warning once for each `what`."""
     if what not in _said:
         _said.add(what)
-        warnings.warn(
-            f"{what} does not compile in autograph's engine: the code runs as it is", UserWarning, stacklevel=3
-        )
+        warn(f"{what} does not compile in autograph's engine: the code runs as it is")
     return obj
 
 
@@ -98,3 +101,21 @@ def _needs_torchscript(*args: Any, **options: Any) -> NoReturn:
 
 
 save = load = _needs_torchscript
+
+
+class ScriptModule(Module):
+    """No module is one: RuntimeError when it is made."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        _needs_torchscript()
+
+
+class ScriptFunction:
+    """No function is one: RuntimeError when it is made."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        _needs_torchscript()
+
+
+class RecursiveScriptModule(ScriptModule):
+    """No module is one: RuntimeError when it is made."""

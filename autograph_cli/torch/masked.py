@@ -5,7 +5,6 @@ What the mask leaves out is replaced by the element that does not change the res
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -35,13 +34,6 @@ __all__ = [
     "sum",
     "var",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    raise builtins.AttributeError(
-        f"module 'torch.masked' has no attribute '{name}' (masked tensors are not available in autograph's engine; its "
-        "reductions take mask= instead)"
-    )
 
 
 # ---------------------------------------------------------------- masks and dimensions

@@ -21,6 +21,23 @@ class Overload:
         self._overload = overload
         self._run = run
 
+    namespace = "aten"
+
+    @property
+    def __name__(self) -> str:
+        return f"{self._name}.{self._overload or 'default'}"
+
+    @property
+    def overloadpacket(self) -> Packet:
+        """The operator of which this is an overload."""
+        return Packet(self._name, self._run)
+
+    _overloadpacket = overloadpacket
+
+    def name(self) -> str:
+        """The name as schemas write it: `aten::mul.Tensor`."""
+        return f"aten::{self._name}{self._overload and '.'}{self._overload}"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(*args, **kwargs)
 
@@ -39,10 +56,26 @@ class Overload:
         return f"aten.{self._name}.{self._overload or 'default'}"
 
 
-def overload_of(op: Operation) -> Overload:
-    """The overload that an operation of the engine is."""
+def overload_of(op: Operation, args: tuple[Any, ...] = ()) -> Overload:
+    """The overload that an operation of the engine is, on these arguments."""
     pair = op.promotes and len(op.tensors) == 2
-    return Overload(op.name, op.schema.overload or ("Tensor" if pair else ""), op.function)
+    name, overload = _OVERLOADS.get(op.name, (op.name, op.schema.overload or ("Tensor" if pair else "")))
+    if name in _COMPARISONS and len(args) == 2 and not isinstance(args[1], Tensor):
+        overload = "Scalar"
+    return Overload(name, overload, op.function)
+
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_OVERLOADS = {
+    "log_softmax": ("_log_softmax", ""),
+    "select": ("select", "int"),
+    "slice": ("slice", "Tensor"),
+    "softmax": ("_softmax", ""),
+    "std": ("std", "correction"),
+    "transpose": ("transpose", "int"),
+    "var": ("var", "correction"),
+}
+"""Operations whose overload is not the default, or which PyTorch divides otherwise."""
 
 
 class Packet:
@@ -59,6 +92,19 @@ class Packet:
         if overload.startswith("_"):
             raise AttributeError(overload)
         return Overload(self._name, overload, self._run)
+
+    @property
+    def __name__(self) -> str:
+        return self._name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Packet) and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __str__(self) -> str:
+        return f"aten.{self._name}"
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='aten.{self._name}')>"
@@ -79,8 +125,7 @@ class Library:
 
 def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     d = dims.wrap(dim, self.ndim)
-    lo, hi, by = slice(start, end, step).indices(self._raw.shape[d])
-    made: Tensor = views.slice_op(self, d, lo, max(lo, hi), by)
+    made: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._raw.shape[d]))
     return made
 
 

@@ -8,16 +8,19 @@ import os
 import pickle
 import pickletools
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 
+from ..atomic_files import atomic_write
 from ._core.device import device
 from ._core.device_dispatch import without_memory
 from ._core.dtypes import dtype
 from ._ops.storage import UntypedStorage
+from ._saving import before_zip
 from ._saving.archive import Reader, Writer
-from ._saving.files import whole_or_nothing
+from ._saving.before_zip import OldFile
 from ._saving.reading import CALLED, NAMED, RestrictedMachine, TrustingUnpickler
 from ._saving.storages import Storage
 from ._saving.writing import OURS, dump
@@ -33,6 +36,9 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
+FILE_LIKE = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
+"""What `load` takes, for annotations."""
 _MAGIC = b"PK\x03\x04"
 
 # ---------------------------------------------------------------- saving
@@ -69,7 +75,7 @@ def save(
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with whole_or_nothing(path) as file:
+        with atomic_write(path) as file:
             _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()
@@ -131,12 +137,34 @@ def load(
     if mmap and path is None:
         raise ValueError("f must be a file path in order to use the mmap argument")
     with open(path, "rb") if path is not None else contextlib.nullcontext(f) as file:
+        if _head(file, len(before_zip.MAGIC)) == before_zip.MAGIC:
+            return _load_old(OldFile(file.read()), map_location, weights_only)
         reader = _open(file)
         storages = _Storages(reader, map_location, os.fsdecode(path) if mmap and path is not None else None)
         data = reader.bytes("data.pkl")
         if weights_only:
             return RestrictedMachine(storages.load, _safe).run(data)
         return TrustingUnpickler(data, storages.load).load()
+
+
+def _load_old(file: OldFile, map_location: Any, weights_only: bool) -> Any:
+    storages = _OldStorages(file, map_location)
+    if weights_only:
+        found = RestrictedMachine(storages.load, _safe).run(file.pickle)
+    else:
+        found = TrustingUnpickler(file.pickle, storages.load).load()
+    file.fill(storages.waiting)
+    storages.swap()
+    return found
+
+
+def _head(file: Any, length: int) -> bytes:
+    if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
+        return b""
+    start = file.tell()
+    found: bytes = file.read(length)
+    file.seek(start)
+    return found
 
 
 def _open(file: Any) -> Reader:
@@ -152,7 +180,7 @@ def _open(file: Any) -> Reader:
         raise EOFError("Ran out of input")
     if head != _MAGIC:
         raise RuntimeError(
-            "Invalid magic number; corrupt file? It does not begin like a file of torch.save (files of PyTorch before 1.6 "
+            "Invalid magic number; corrupt file? It does not begin like a file of torch.save (files of PyTorch before 0.2 "
             "are not read: save them anew with a later one)"
         )
     return Reader(io.BytesIO(file.read()) if start else file)
@@ -166,7 +194,10 @@ class _Storages:
         self._map_location = map_location
         self._path = path
         self._loaded: dict[str, Storage] = {}
-        self._swap = reader.has("byteorder") and reader.bytes("byteorder") != sys.byteorder.encode()
+        order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
+        if order not in (b"little", b"big"):
+            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
+        self._swap = order != sys.byteorder.encode()
 
     def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
         """The storage `key`; ValueError where the file holds less of it than it says."""
@@ -204,6 +235,36 @@ class _Storages:
                 f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
             )
         return data
+
+
+class _OldStorages(_Storages):
+    """The storages of a file from before zip archives, which come after what refers to them."""
+
+    def __init__(self, file: OldFile, map_location: Any) -> None:
+        self._room = file.room
+        self._is_swapped = file.swapped
+        self._map_location = map_location
+        self._loaded: dict[str, Storage] = {}
+        self.waiting: dict[str, tuple[Any, int]] = {}
+        """Arrays of bytes that are to be filled, with the size of their elements."""
+
+    def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
+        """The storage `key`; ValueError where the file has no room for it."""
+        if key not in self._loaded:
+            itemsize = 1 if of is None else of.itemsize
+            self._room -= length * itemsize
+            if self._room < 0:
+                raise ValueError(f"storage {key} is shorter than the file says")
+            self.waiting[key] = np.zeros(length * itemsize, np.uint8), itemsize
+            self._loaded[key] = Storage(self._placed(self.waiting[key][0], location), of)
+        return self._loaded[key]
+
+    def swap(self) -> None:
+        """Turn the elements round that were written in the other byte order."""
+        for key, (data, itemsize) in self.waiting.items() if self._is_swapped else ():
+            of = self._loaded[key].dtype
+            if of is not None and itemsize > 1:
+                data[...] = _swapped(data, of)
 
 
 def _swapped(data: Any, of: dtype) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from autograph_cli import export
-from autograph_cli.cli import main
+from autograph_cli.cli.main import main
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner
 

@@ -78,6 +78,8 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "title": "expr.py",
             "shown": ("shapes", "names"),
             "inside": None,
+            "parameters": None,
+            "columns": True,
         }
     ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograph_cli.cli import main
+from autograph_cli.cli.main import main
 from autograph_cli.testing import settings
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks, name_of

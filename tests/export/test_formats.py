@@ -37,7 +37,8 @@ def one_leaf(name: str) -> Graph:
 
 
 def test_a_flowchart_has_shapes_labels_bands_and_dashes(traces: dict[str, Trace]) -> None:
-    lines = render(traces["higher_order"].steps[0], "double-backward", "mermaid", title="a.py").decode().splitlines()
+    picture = render(traces["higher_order"].steps[0], "double-backward", "mermaid", order=2, title="a.py")
+    lines = picture.decode().splitlines()
     assert lines[:4] == ["---", 'title: "a.py"', "---", "flowchart TD"]
     assert [line.strip() for line in lines if "subgraph" in line] == [
         'subgraph band_4["order 2 · double backward"]',

@@ -194,7 +194,7 @@ def test_what_is_kept_has_one_box_and_an_arrow_from_each_that_keeps_it() -> None
 
 def test_thin_lines_lead_from_derivatives_to_what_they_differentiate(traces: dict[str, Trace]) -> None:
     graph = traces["higher_order"].steps[0].graph
-    plain, linked = (render(graph, "double-backward", shown=shown).decode() for shown in ((), ("links",)))
+    plain, linked = (render(graph, "double-backward", order=2, shown=shown).decode() for shown in ((), ("links",)))
     assert 'class="link"' not in plain
     assert linked.count('class="link"') == sum(node.parent is not None for node in graph if node.order <= 2)
     # No box moves: thin lines take no room.

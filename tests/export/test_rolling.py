@@ -322,5 +322,7 @@ def test_pictures_roll_by_themselves_where_that_makes_them_much_smaller(step: St
 
 
 def test_a_leaf_with_far_users_is_one_box_on_request(step: Step) -> None:
-    tagged, whole = (render(step, "forward", roll=False, tags=tags).decode() for tags in (True, False))
+    tagged, whole = (
+        render(step, "forward", roll=False, tags=tags, parameters="boxes").decode() for tags in (True, False)
+    )
     assert [tagged.count("ellipse"), whole.count("ellipse")] == [2 * 9 + 1, 2 + 1]  # of w and u, and the legend's

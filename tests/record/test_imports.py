@@ -107,3 +107,32 @@ def test_everything_is_as_before_afterwards(engine: str, monkeypatch: pytest.Mon
 def test_other_missing_modules_fail_in_pythons_words(engine: str) -> None:
     with serve(), pytest.raises(ModuleNotFoundError, match=r"^No module named 'torchless'$"):
         importlib.import_module("torchless")
+
+
+def test_libraries_are_told_the_versions_of_what_is_served() -> None:
+    from importlib import metadata
+
+    with serve():
+        import torch
+
+        assert metadata.version("torch") == torch.__version__ == metadata.distribution("torch").version
+        assert metadata.packages_distributions()["torch"][0] == "torch"
+        assert {"torch", "torchvision", "safetensors"} <= {found.metadata["Name"] for found in metadata.distributions()}
+    assert not [found for found in metadata.distributions() if found.version.endswith("+autograph")]
+
+
+def test_functorch_is_the_former_name_of_func() -> None:
+    with serve():
+        import functorch
+        import torch
+
+        models = [torch.nn.Linear(3, 1) for _ in range(2)]
+        run, params, buffers = functorch.combine_state_for_ensemble(models)
+        x = torch.ones(3)
+        found = functorch.vmap(run, in_dims=(0, 0, None))(params, buffers, x)
+        assert torch.allclose(found, torch.stack([model(x) for model in models]))
+        run, params = functorch.make_functional(models[0])
+        slopes = functorch.grad(lambda p: run(p, x).sum())(params)
+        assert [g.tolist() for g in slopes] == [[[1.0, 1.0, 1.0]], [1.0]]
+        with pytest.raises(RuntimeError, match="has buffers"):
+            functorch.make_functional(torch.nn.BatchNorm1d(2))

@@ -132,3 +132,23 @@ def test_recorded_names_are_those_of_the_tensors_of_pytorch() -> None:
     reference = pytest.importorskip("torch")
     assert reference.__version__.startswith("2.13"), reference.__version__
     assert {name for name in dir(reference.Tensor) if not name.startswith("_")} == TENSOR_NAMES
+
+
+@pytest.mark.parametrize("needs", ["torch>=2.0", 'torch; extra == "torch"', "numpy"])
+def test_what_an_installed_package_needs_to_be_imported_is_read(tmp_path, monkeypatch, needs: str) -> None:
+    package = tmp_path / "built_on"
+    (package / "parts").mkdir(parents=True)
+    (package / "__init__.py").write_text("from .parts import layer\nimport torch\nif TYPE_CHECKING:\n    torch.no\n")
+    (package / "parts" / "__init__.py").write_text("")
+    (package / "parts" / "layer.py").write_text("import torch\nx = torch.frob\ndef f():\n    return torch.frib\n")
+    (package / "lazy.py").write_text("import torch\nclass Late(torch.nn.Frob): ...\n")
+    about = tmp_path / "built_on-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: built_on\nVersion: 1.0\nRequires-Dist: {needs}\n")
+    (about / "top_level.txt").write_text("built_on\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = b"from built_on import Late\nimport torch"
+    told = [f"{x.file}:{x.line} {x.name}" for x in scan(source, packages=True)]
+    lacking = ["built_on/lazy.py:2 torch.nn.Frob", "built_on/parts/layer.py:2 torch.frob"]
+    assert sorted(told) == ([] if needs == "numpy" else lacking)
+    assert scan(source) == []

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -334,3 +335,25 @@ def test_other_names_are_one_clear_error():
 def test_tensors_of_a_file_come_in_the_order_in_which_they_lie_there(tmp_path):
     save_file({"b": torch.ones(2), "z": torch.ones(3, dtype=torch.int64), "a": torch.ones(1)}, tmp_path / "x")
     assert list(load_file(tmp_path / "x")) == list(arrays.load_file(tmp_path / "x")) == ["z", "a", "b"]
+
+
+COSTLY = {
+    "many lengths": {"a": {"dtype": "F32", "shape": [1 << 61] * 200_000, "data_offsets": [0, 0]}},
+    "many dimensions": {"a": {"dtype": "F32", "shape": [1] * 200_000, "data_offsets": [0, 4]}},
+    "long dtype": {"a": {"dtype": "x" * 1_000_000, "shape": [], "data_offsets": [0, 4]}},
+    "long name": {"a" * 1_000_000: 5},
+}
+
+
+@pytest.mark.parametrize("what", [*COSTLY, "double name", "deep dtype"])
+def test_large_headers_are_refused_at_once_and_in_few_words(what):
+    names = "".join(f'"{n}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}},' for n in range(50_000))
+    header = {
+        "double name": "{" + names + '"49999": 0}',
+        "deep dtype": '{"a":{"dtype":' + "[" * 900 + "]" * 900 + ',"shape":[],"data_offsets":[0,0]}}',
+    }.get(what) or json.dumps(COSTLY[what])
+    began = time.process_time()
+    with pytest.raises(SafetensorError) as caught:
+        load(made(header.encode()))
+    assert time.process_time() - began < 5
+    assert len(str(caught.value)) < 1_000

@@ -1,10 +1,12 @@
 """What the engine lacks of PyTorch says so by its name (record_lacking.py wrote the names down)."""
 
+import importlib
 import json
 
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch import _missing
 from tests.torch.record_lacking import EXPECTED, find
 
 LACKING = json.loads(EXPECTED.read_text())
@@ -25,13 +27,31 @@ def test_each_name_that_is_lacking_is_named_by_its_error(path):
     assert [name for name in LACKING[path] if name not in said_of(owner, name)] == []
 
 
-def test_a_class_that_operations_would_have_to_ask_is_refused():
-    with pytest.raises(NotImplementedError, match=r"Logged\.__torch_function__ is not available"):
+def test_a_class_that_wants_to_be_asked_below_autograd_is_refused():
+    with pytest.raises(NotImplementedError, match=r"Wrapper\.__torch_dispatch__ is not available"):
 
-        class Logged(torch.Tensor):
+        class Wrapper(torch.Tensor):
             @classmethod
-            def __torch_function__(cls, func, types, args=(), kwargs=None):
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
                 return func(*args)
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_what_is_not_rebuilt_says_that_the_script_needs_pytorch_itself(installed, monkeypatch):
+    from autograph_cli.record.imports import serve
+
+    monkeypatch.setattr(_missing.PathFinder, "find_spec", lambda name: installed or None)
+    end = "needs PyTorch itself" + (", which is installed here: run it with python" if installed else "")
+    for name in _missing.NOT_REBUILT:
+        owner, _, last = name.rpartition(".")
+        if owner in ("torch", "torch.nn", "torch.masked"):
+            with pytest.raises(AttributeError, match=rf"{name} is not available .* does not rebuild .*{end}$"):
+                getattr(find(torch, owner), last)
+    monkeypatch.undo()
+    with serve():
+        for name in ("torch.fx", "torch.ao.quantization", "torch.nested", "torch.export", "torch.distributed.fsdp"):
+            with pytest.raises(ModuleNotFoundError, match=r"torch\.[a-z.]+ is not available .* needs PyTorch itself"):
+                importlib.import_module(name)
 
 
 def test_a_storage_is_the_memory_as_one_row():

@@ -43,8 +43,8 @@ def test_a_training_script_gives_the_losses_of_pytorch(autograph, tmp_path, work
 
 
 MISSING = {
-    "import torchvision.models as m\nm.resnet18()": "1 torchvision.models",
-    "import torchvision\ntorchvision.ops.nms": "2 torchvision.ops",
+    "import torchvision.models as m\nm.resnet18()\nm.maxvit_t()": "3 torchvision.models.maxvit_t",
+    "import torchvision\ntorchvision.ops.nms\ntorchvision.ops.roi_align": "3 torchvision.ops.roi_align",
     "from torchvision import datasets\ndatasets.ImageNet('x')": "2 torchvision.datasets.ImageNet",
     "from torchvision.transforms import ToTensr": "1 torchvision.transforms.ToTensr",
     "from torchvision.transforms import v2\nv2.CutMix()": "2 torchvision.transforms.v2.CutMix",
@@ -64,7 +64,10 @@ def test_what_is_missing_is_told_before_a_run(script):
 @pytest.mark.parametrize(
     "get, text",
     [
-        (lambda: torchvision.models, "torchvision.models is not available in autograph's engine yet"),
+        (
+            lambda: torchvision.models.detection,
+            "torchvision.models.detection is not available in autograph's engine yet",
+        ),
         (lambda: torchvision.datasets.ImageNet, "torchvision.datasets.ImageNet is not available"),
         (lambda: torchvision.transforms.GaussianBlur, "torchvision.transforms.GaussianBlur is not available"),
         (lambda: torchvision.transforms.totensor, "did you mean torchvision.transforms.ToTensor"),
@@ -78,11 +81,10 @@ def test_every_other_name_is_one_clear_error(get, text):
 
 
 def test_a_missing_module_is_named_as_the_script_names_it(autograph, tmp_path):
-    (tmp_path / "s.py").write_text("from torchvision.models import resnet18\n")
+    (tmp_path / "s.py").write_text("from torchvision.io import read_image\n")
     done = autograph("run", "-q", "s.py")
     assert (
-        done.stderr.splitlines()[-1]
-        == "ModuleNotFoundError: torchvision.models is not available in autograph's engine yet"
+        done.stderr.splitlines()[-1] == "ModuleNotFoundError: torchvision.io is not available in autograph's engine yet"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from .node import Node
 from .tensor import Tensor
+from .user_warnings import warn
 
 
 @contextmanager
@@ -50,4 +50,4 @@ def _tell(node: Node) -> None:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=2)
+    warn(text)

@@ -14,12 +14,17 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from .class_names import type_name
-from .parsing import Parser, Signature, parser, takes
+from .overrides import unasked
+from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
+from .user_warnings import warn_once
 
 QUICK = frozenset(
     (
+        "add",
         "add_",
         "argmax",
         "backward",
@@ -72,6 +77,7 @@ QUICK = frozenset(
         "squeeze",
         "stack",
         "std",
+        "sub",
         "sub_",
         "sum",
         "t",
@@ -91,6 +97,8 @@ QUICK = frozenset(
 _WRONG_KIND = re.compile(
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
+_UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)")
+"""How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -117,6 +125,7 @@ def looks_itself(run: Any) -> bool:
         op is not None
         and not hasattr(run, "__wrapped__")
         and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
+        and op.name not in ("add", "sub")
     )
 
 
@@ -125,6 +134,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     `home` is the module where it is found, by pickles too.
     """
+    check.home = home
     run = check.run
     plain = getattr(run, "without_keywords", run)
 
@@ -132,23 +142,32 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
         def explained(*args: Any, **kwargs: Any) -> Any:
             try:
-                return run(*args, **kwargs) if kwargs else plain(*args)
+                if kwargs:
+                    if (*kwargs, *map(type, kwargs.values())) not in named:
+                        check.look_at_names(args, kwargs)
+                    return run(*args, **kwargs)
+                return plain(*args)
             except Exception as error:
-                check.explain(args, kwargs, error)
-                raise
+                again = check.again(args, kwargs, error)
+                if again is None:
+                    raise
+            return again[0](*again[1], **again[2])
 
+        named = check.known
         return _named_as(check, explained, home)
 
     known = check.known
 
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or kinds(args) not in known:
-            check(args, kwargs)
         try:
+            if kwargs or kinds(args) not in known:
+                check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
-            check.explain(args, kwargs, error)
-            raise
+            again = check.again(args, kwargs, error)
+            if again is None:
+                raise
+        return again[0](*again[1], **again[2])
 
     return _named_as(check, checked, home)
 
@@ -176,12 +195,13 @@ def kinds(args: Any) -> tuple[Any, ...]:
 class Check:
     """What is known of the arguments of one public function."""
 
-    __slots__ = ("_parser", "known", "name", "public", "run", "space")
+    __slots__ = ("_parser", "home", "known", "name", "public", "run", "space")
 
     def __init__(self, space: str, name: str, run: Callable[..., Any]) -> None:
         self.space = space
         self.name = self.public = name
         self.run = run
+        self.home = ""
         self.known: set[Any] = set()
         """Types of arguments that were taken before, where the types alone decide."""
         self._parser: Parser | bool | None = False
@@ -198,7 +218,23 @@ class Check:
         if key not in self.known and self._taken(args, kwargs):
             self.known.add(key)
 
+    def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """`self(...)`, of which only what came by name is remembered."""
+        if self._taken(args, kwargs):
+            self.known.add((*kwargs, *map(type, kwargs.values())))
+
+    def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
+        wanted = asked(f"F.{self.public}" if self.home.endswith("functional") else self.public)
+        if wanted and self.space != "Tensor":
+            given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+            for parameter in wanted:
+                x = given.get(parameter.name, self)
+                if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
+                    getattr(x, parameter.kind[1:])()
+
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
         if self.parser is None:
             return True
         if self.space != "Tensor":
@@ -215,12 +251,51 @@ class Check:
                 f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
 
+    def again(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+    ) -> tuple[Callable[..., Any], Iterable[Any], Mapping[str, Any]] | None:
+        """A failed call that is to be made once more, of whoever wants to be asked or with Python's integers for NumPy's; or `explain`."""
+        func = unasked(f"torch.{self.space}.{self.name}".replace("torch.torch.", "torch."), args, kwargs)
+        if func is not None:
+            return func, args, kwargs
+        if modern := self._modern(args, kwargs):
+            return self.run, *modern
+        if any(isinstance(x, np.integer) for x in (*args, *kwargs.values())) and _internal(error):
+            return self.run, [_plain(x) for x in args], {k: _plain(x) for k, x in kwargs.items()}
+        self.explain(args, kwargs, error)
+        return None
+
+    def _modern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments of a call in a deprecated form, such as `p.add_(-lr, grad)`, in today's; with PyTorch's warning."""
+        if self.parser is None or not any(s.hidden for s in self.parser.signatures):
+            return None
+        own = 1 if self.space == "Tensor" else 0
+        old = self.parser.fitting(args[own:], kwargs)
+        if old is None or not old.hidden:
+            return None
+        given = dict(zip((p.name for p in old.parameters), args[own:], strict=False)) | dict(kwargs)
+        new = next(s for s in self.parser.signatures if not s.hidden and given.keys() <= {p.name for p in s.parameters})
+        warn_once(
+            f"This overload of {self.name} is deprecated:\n\t{self.name}{old}\nConsider using one of the following "
+            f"signatures instead:\n\t{self.name}{new}",
+            about="This overload",
+        )
+        places = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
+        return [*args[:own], *places], given
+
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
         try:
             self._taken(args, kwargs)
-        except TypeError as wrong:
+        except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
             raise wrong from None
+        if (
+            type(error) is TypeError
+            and (unfit := _UNFIT.match(str(error)))
+            and unfit[1] == _innermost(self.run).__qualname__
+        ):
+            prefix = "Tensor." if self.space == "Tensor" and self.parser is None else ""
+            raise TypeError(f"{prefix}{self.public}(){unfit[2]}") from None
         if _internal(error):
             raise (self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
 
@@ -242,6 +317,10 @@ class Check:
         given = ", ".join(f"Tensor{list(x.shape)}" if isinstance(x, Tensor) else type_name(x) for x in args)
         kind = TypeError if _WRONG_KIND.search(str(error)) else RuntimeError
         return kind(f"{self.name}(): cannot be computed for ({given}): {error}")
+
+
+def _plain(x: Any) -> Any:
+    return int(x) if isinstance(x, np.integer) else x
 
 
 def _innermost(run: Any) -> Any:
@@ -288,6 +367,7 @@ class Delegate(Check):
         self.renamed = renamed or {}
 
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
         if self.parser is None:
             return True
         given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs

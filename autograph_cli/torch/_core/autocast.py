@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import dtypes
+from .interrupts import uninterruptible
 from .operation import operations
 from .state import L, S
 from .tensor import Tensor
@@ -75,15 +76,14 @@ class Settings(threading.local):
 
 
 settings = Settings()
-_switching = threading.Lock()
 
 
+@uninterruptible
 def switch(enabled: frozenset[str], lower: Mapping[str, dtypes.dtype]) -> None:
     """Turn autocast on for these devices, with these dtypes."""
     settings.enabled, settings.lower = enabled, lower
     wanted = lower["cpu"].numpy if "cpu" in enabled else None
-    with _switching:
-        S.special += (wanted is not None) - (L.autocast is not None)
+    S.special += (wanted is not None) - (L.autocast is not None)
     L.autocast = wanted
 
 

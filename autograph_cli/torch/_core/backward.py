@@ -14,6 +14,7 @@ from .size import Size
 from .state import BackwardCall, L
 from .tensor import Tensor, make
 from .transforms import Batched, batched
+from .user_warnings import warn_once
 
 
 def backward(
@@ -50,6 +51,13 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     grads = root_gradients(roots, gradients_for(grad_tensors, len(roots)), "grad_tensors")
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph and targets is None:
+        warn_once(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
+            "the leak."
+        )
     if L.levels:
         roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
@@ -32,6 +34,11 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
     finally:
         if observer is not None:
             observer.ends(call)
+
+
+def _by_operations() -> bool:
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and modes see them."""
+    return L.autocast is not None or bool(S.sparse) or (L.watcher is not None and L.watcher.sees_backward)
 
 
 class Pass:
@@ -66,9 +73,9 @@ class Pass:
         outer, mode, walk = L.current, L.grad, L.walk
         L.grad, L.walk = self.call.create_graph, self
         try:
-            self.given = [g._raw for g in grads]
-            for edge, given in zip(edges, grads, strict=True):
-                self._deliver(edge[0], edge[1], given if self.recorded else given._raw)
+            self.given = [resolved(g._raw) for g in grads]
+            for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
+                self._deliver(edge[0], edge[1], given)
             self._walk(order)
         finally:
             L.current, L.grad, L.walk = outer, mode, walk
@@ -88,8 +95,9 @@ class Pass:
             self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
 
     def _collect(self, edges: list[Edge]) -> list[Node]:
-        """Every node that can be reached, highest sequence number first; leaves are counted apart."""
+        """Every node that can be reached, in the order in which they run; leaves are counted apart."""
         pending, leaves = self.pending, self.leaves
+        dated = True
         order: list[Node] = []
         stack: list[Node] = []
         for node, _ in edges:
@@ -101,16 +109,20 @@ class Pass:
         while stack:
             node = stack.pop()
             order.append(node)
+            number = node._seq
             for edge in node._edges:
                 if edge is not None:
                     target = edge[0]
                     if target.__class__ is AccumulateGrad:
                         leaves[target] = leaves.get(target, 0) + 1
-                    elif target not in pending:
+                        continue
+                    if target._seq > number:
+                        dated = False
+                    if target not in pending:
                         pending[target] = None
                         stack.append(target)
         order.sort(key=_by_sequence, reverse=True)
-        return order
+        return order if dated else _when_ready(order)
 
     def _restrict(self, order: list[Node]) -> None:
         """Find the nodes that lead to one of the inputs."""
@@ -125,7 +137,7 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or L.autocast is not None)
+        plain = not (self.recorded or L.anomaly or _by_operations())
         ran, watch = None if S.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -150,6 +162,8 @@ class Pass:
             else:
                 grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
             if not keep and node._frees:
+                if node._keep is not None:
+                    node._kept = node._keep(node._saved)
                 node._saved = None
             for edge, g in zip(node._edges, grads, strict=False):
                 if edge is None:
@@ -210,6 +224,8 @@ class Pass:
         if extra is not None and extra.hooks:
             self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
+            if node._keep is not None:
+                node._kept = node._keep(node._saved)
             node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -314,7 +330,7 @@ class Pass:
                 return [None] * len(node._edges)
         grads = (
             self._formulas(node, g, self.recorded)
-            if self.recorded or L.autocast is None
+            if self.recorded or not _by_operations()
             else self._cast_formulas(node, g)
         )
         if L.anomaly and L.check_nan:
@@ -345,7 +361,7 @@ class Pass:
         return run(f, g) if edges is None else run(f, g, edges)
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
-        """The same under autocast, where operations choose their dtypes."""
+        """The same as operations that are not recorded (see `_by_operations`)."""
         given = [self._wrap(x) for x in g] if isinstance(g, list) else self._wrap(g)
         return [self._unwrap(x) for x in self._formulas(node, given, recorded=True)]
 
@@ -384,4 +400,25 @@ class Pass:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
-        return g if g is None or self.recorded else g._raw
+        return g if g is None or self.recorded else resolved(g._raw)
+
+
+def _when_ready(nodes: list[Node]) -> list[Node]:
+    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made anew."""
+    waits = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for edge in node._edges:
+            if edge is not None and edge[0] in waits:
+                waits[edge[0]] += 1
+    places = {node: i for i, node in enumerate(nodes)}
+    ready = [places[node] for node in nodes if not waits[node]]
+    order = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        order.append(node)
+        for edge in node._edges:
+            if edge is not None and edge[0] in waits:
+                waits[edge[0]] -= 1
+                if not waits[edge[0]]:
+                    heapq.heappush(ready, places[edge[0]])
+    return order

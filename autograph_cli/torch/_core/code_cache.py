@@ -14,6 +14,8 @@ import os
 import sys
 from types import CodeType
 
+from ...atomic_files import atomic_write
+
 _FOLDER = os.path.dirname(__file__)
 _HEAD = b"autograph" + importlib.util.MAGIC_NUMBER
 
@@ -52,15 +54,9 @@ def _write() -> None:
         return
     with contextlib.suppress(OSError, NotImplementedError):
         path = _file()
-        temporary = f"{path}.{os.getpid()}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        try:
-            with open(temporary, "xb") as file:
-                file.write(_HEAD + marshal.dumps((_FOLDER, _read() | _fresh)))
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+        with atomic_write(path) as file:
+            file.write(_HEAD + marshal.dumps((_FOLDER, _read() | _fresh)))
 
 
 _codes = _read()

@@ -14,7 +14,8 @@ from .dtype_limits import limited
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, settled
 from .node import edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, SavedList, SavedResult, check_version, freed, inference_saved, unpack
+from .overrides import unasked, unknown_operand
+from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import L, S, next_sequence_nr
 from .tensor import Tensor, new
@@ -80,7 +81,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "strides_of": strides_of,
         "materialize": materialize,
         "unpack": unpack,
-        "check_version": check_version,
+        "opened_raw": opened_raw,
         "freed": freed,
         "write_out": dispatch.write_out,
         "is_operand": dispatch.is_operand,
@@ -89,8 +90,9 @@ def _scope(op: Operation) -> dict[str, Any]:
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
         "wrap_number": dispatch.wrap_number,
-        "check_broadcast": dispatch.check_broadcast,
-        "check_dtypes": dispatch.check_dtypes,
+        "unasked": unasked,
+        "unknown_operand": unknown_operand,
+        "explain": dispatch.explain,
     }
     scope |= {f"default_{p.name}": p.default for p in op.schema.parameters if p.default is not REQUIRED}
     scope |= {f"formula{i}": d.formula for i, d in enumerate(op.derivatives)}
@@ -183,16 +185,17 @@ def _forward(op: Operation, operator: bool = False) -> str:
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         "    except AttributeError:",
-        *(["        if not is_operand(other):", "            return NotImplemented"] if operator else []),
+        *_unknown(op, every, operator),
         f"        {', '.join(every)}, = operands(OP, ({_arguments(op)},))",
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
+        *_laid_out(op, raws),
         *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
-    finish = [f"make_view(made, {every[0]}, None)"] if op.view else []
+    finish = [_view_made(op, every[0], "None")] if op.view else []
     lines += [f"    if {no_edge} or S.without_grad and not L.grad:", f"        {_without_edge(op)}"]
     lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
     if op.inputs:
@@ -222,6 +225,17 @@ def _returned(op: Operation) -> str:
     return f"({''.join(f'{made}, ' for made, _ in _made(op))})" if op.multiple else "made"
 
 
+def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    if not op.elementwise:
+        return []
+    every = ", ".join(raws.values())
+    return [
+        f"    if raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
+        f"        raw = settled(raw, {every})",
+    ]
+
+
 def _number_operand(op: Operation) -> list[str]:
     """A Python number beside a tensor becomes one at once: `x * 2` is too common for the way over an exception."""
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
@@ -236,20 +250,31 @@ def _number_operand(op: Operation) -> list[str]:
 
 
 def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
-    lines = ["    try:", f"        {', '.join(raw for _, raw in _made(op))} = {call}"]
-    if len(raws) > 1:
-        lines += ["    except ValueError:", f"        check_broadcast({', '.join(raws)})", "        raise"]
-    return [*lines, "    except TypeError:", f"        check_dtypes(OP, {', '.join(raws)})", "        raise"]
+    return [
+        "    try:",
+        f"        {', '.join(raw for _, raw in _made(op))} = {call}",
+        "    except Exception:",
+        f"        explain(OP, ({_arguments(op)},), ({', '.join(raws)},))",
+        "        raise",
+    ]
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
     lines = ["    if S.special:"]
     if operator:
-        lines += ["        if not is_operand(other):", "            return NotImplemented"]
+        lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return general(OP, ({_arguments(op)},))"]
     if not op.view:
         lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
     return lines
+
+
+def _unknown(op: Operation, every: list[str], operator: bool) -> list[str]:
+    """What is done about arguments that are no tensors, where that is unusual."""
+    if operator:
+        return ["        if not is_operand(other):", "            return unknown_operand(OP, input, other)"]
+    asked = f"        asked = unasked('torch.{op.name}', ({', '.join(every)},), {{}})"
+    return [asked, "        if asked is not None:", f"            return asked({', '.join(every[: len(op.tensors)])})"]
 
 
 def _fetch(parameter: Parameter, what: str) -> str:
@@ -258,6 +283,10 @@ def _fetch(parameter: Parameter, what: str) -> str:
         one = f"None if t is None else t.{what}" if parameter.type.startswith("Tensor?") else f"t.{what}"
         return f"[{one} for t in {name}]"
     return f"None if {name} is None else {name}.{what}" if parameter.type == "Tensor?" else f"{name}.{what}"
+
+
+def _view_made(op: Operation, source: str, edge: str) -> str:
+    return f"make_view(made, {source}, {edge}{', op=OP' if op.rereads else ''})"
 
 
 def _absent(parameter: Parameter, edge: str) -> str:
@@ -296,7 +325,8 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
 
 def _record(op: Operation, every: list[str]) -> list[str]:
     edges = [f"edge{i}" for i in range(len(op.inputs))]
-    lines = []
+    # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
+    lines = ["    number = next_sequence_nr()"]
     for edge, parameter in zip(edges, op.inputs, strict=True):
         name = _argument(parameter)
         lines += (
@@ -309,19 +339,13 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         )
     none = " and ".join(map(_absent, op.inputs, edges))
     asked = " or ".join(map(_asks, op.inputs))
-    hang = f"make_view(made, {every[0]}, None)" if op.view else "None"
+    hang = _view_made(op, every[0], "None") if op.view else "None"
     lines += [
         f"    if {none} and not ({asked}):",
         f"        {_without_edge(op)}",
         f"        {hang}",
         f"        return {_returned(op)}",
     ]
-    if (op.promotes or op.pointwise) and len(op.tensors) > 1 and not op.multiple:
-        raws = [f"raw_{p.name}" for p in op.tensors]
-        lines += [
-            f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {raws[0]}.flags.c_contiguous:",
-            f"        made._raw = raw = settled(raw, {', '.join(raws)})",
-        ]
     lines += [
         f"    {made}._counter = [0]"
         for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)
@@ -332,11 +356,11 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
         f"    node._like = {_like(op)}",
-        "    node._seq = next_sequence_nr()",
+        "    node._seq = number",
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
         *_edges_of_results(op),
-        *([f"    make_view(made, {every[0]}, made._edge)"] if op.view else []),
+        *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
         "    if S.observer is not None:",
         f"        S.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
@@ -363,6 +387,8 @@ def _edges(op: Operation, edges: list[str]) -> str:
 def _like(op: Operation) -> str:
     if op.multiple:
         return f"[{', '.join(f'like_of({raw})' for _, raw in _made(op))}]"
+    if op.view:
+        return "(raw.shape, raw.dtype)"
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
@@ -388,6 +414,9 @@ def _saved(op: Operation, name: str) -> str:
     each = any(p.name == head and p.is_list for p in op.tensors)
     one = "t" if each else shown
     value = {"sizes": f"{one}._raw.shape", "dtype": f"{one}._raw.dtype", "strides": f"strides_of({one}._raw)"}[tail]
+    guard = op.saving[op.saved_names.index(name)][0]
+    if guard is not None:
+        value = f"{value} if edge{guard} is not None else ()"
     if each:
         return f"tuple([{value} for t in {shown}])"
     return (
@@ -497,9 +526,6 @@ def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
     if world == "recorded":
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
-    if optional:
-        return [
-            f"if saved[{index}] is not None and saved[{index}]._counter is not None:",
-            f"    check_version(node, {index})",
-        ], (f"(None if saved[{index}] is None else saved[{index}]._raw)")
-    return [f"if saved[{index}]._counter is not None:", f"    check_version(node, {index})"], f"saved[{index}]._raw"
+    absent = f"None if saved[{index}] is None else " if optional else ""
+    one = f"saved[{index}]"
+    return [], f"({absent}{one}._raw if {one}._counter is None else opened_raw(node, {index}))"

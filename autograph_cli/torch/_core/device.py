@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .class_names import Named, type_name
+from .interrupts import uninterruptible
 from .state import S
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
@@ -52,12 +53,15 @@ class device(metaclass=Named):
 
     def __enter__(self) -> device:
         check(self)
-        _entered.append(S.default_device)
+        global _entered
+        _entered = (*_entered, S.default_device)
         S.default_device = self
         return self
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        S.default_device = _entered.pop()
+        global _entered
+        S.default_device, _entered = _entered[-1], _entered[:-1]
 
 
 def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
@@ -76,7 +80,7 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
     return name, int(number) if number else index
 
 
-_entered: list[Any] = []
+_entered: tuple[Any, ...] = ()
 CPU = device("cpu")
 META = device("meta")
 

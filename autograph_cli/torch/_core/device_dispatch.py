@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,16 @@ import numpy as np
 
 from .._kernels.meta import NO_DATA, Meta, refuses
 from .device import CPU, META
+from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
+from .sparse_arrays import Sparse
 from .state import L, S
 
 if TYPE_CHECKING:
     from .operation import Operation
 
+sparse_computed: Any = None
+"""What computes with sparse arrays (see _kernels/sparse.py)."""
 kernels_by_device: dict[str, Any] = {}
 """The kernels of each device type that can compute."""
 
@@ -35,7 +38,7 @@ def formula_kernels(*args: Any) -> Any:
     return kernels() if not S.reserved or L.walk is None else L.walk.kernels
 
 
-@contextlib.contextmanager
+@contextmanager
 def on_meta() -> Iterator[None]:
     """While it lasts, tensors are made without memory."""
     before, L.on_meta = L.on_meta, True
@@ -84,6 +87,8 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
     given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
+    if S.sparse and any(isinstance(raw, Sparse) for raw in given):
+        return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
     if not any(raw.__class__ is Meta for raw in given):
         return op.kernel_function(*raws)
     check_devices(op, given)

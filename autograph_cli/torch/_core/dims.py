@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
+
+
+class Given(int):
+    """A number worked out from what was given (a negative dimension, the open end of a slice), which PyTorch's nodes show."""
+
+    given: int | None
+
+
+@functools.lru_cache(4096)
+def given(number: int, shown: int | None) -> Given:
+    """`number`, of which nodes show what was given in its place."""
+    found = Given(number)
+    found.given = shown
+    return found
+
+
+class GivenSizes(tuple[int, ...]):
+    """Several numbers worked out from what was given (no stride, one number for all dimensions), likewise."""
+
+    given: tuple[int, ...]
+
+
+def given_sizes(sizes: Iterable[int], shown: tuple[int, ...]) -> GivenSizes:
+    """`sizes`, of which nodes show what was given in their place."""
+    found = GivenSizes(sizes)
+    found.given = shown
+    return found
 
 
 def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
@@ -11,13 +39,12 @@ def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     n = max(ndim, 1) if scalar_ok else ndim
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim + n if dim < 0 else dim
+    return given(dim + n, int(dim)) if dim < 0 else dim
 
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
-    given = (dims,) if isinstance(dims, int) else tuple(dims)
-    wrapped = tuple(wrap(int(d), ndim) for d in given)
+    wrapped = tuple(wrap(int(d), ndim) for d in ((dims,) if isinstance(dims, int) else dims))
     for i, d in enumerate(wrapped):
         if d in wrapped[:i]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

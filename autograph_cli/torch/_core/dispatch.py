@@ -10,11 +10,12 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
 from . import autocast, device_dispatch, dims, dtypes
@@ -24,9 +25,10 @@ from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import SavedList, SavedResult, save
 from .state import L, S, next_sequence_nr
-from .storages import resized
+from .storages import resized, window
 from .tensor import Tensor, inference_result, make
-from .views import bump, check_own_memory, make_view, materialize, strides_of, write
+from .user_warnings import warn
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -49,6 +51,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found
+    number = next_sequence_nr()
     edges = edges_of(op, args) if L.records else ()
     watcher = L.watcher
     begun = 0 if S.witness is None else time.perf_counter_ns()
@@ -59,10 +62,10 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if S.witness is not None:
         S.witness(op, args, outputs, took)
-    node = attach(op, args, outputs, edges) if wanted(op, args, edges) else None
+    node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
-            make_view(output, args[0], output._edge, multiple=op.multiple)
+            make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
     if node is not None and S.observer is not None:
         S.observer.created(node, args, tuple(outputs))
     if watcher is not None:
@@ -85,23 +88,35 @@ def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
         raws = promoted(op, args, raws)
     if op.floating:
         raws[0] = as_floating(raws[0])
+    bits = PLAIN
     if op.view:
         raws[0] = materialize(args[0])
+        bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
         result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
-    except ValueError:
-        check_broadcast(*raws)
+    except Exception:
+        explain(op, args, tuple(raws))
         raise
-    except TypeError:
-        check_dtypes(op, *raws)
-        raise
+    if bits != PLAIN and raws[0].__class__ is not Meta:
+        return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
-    if (op.promotes or op.pointwise) and len(op.places) > 1 and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places if raws[i] is not None]
-        if not operands[0].flags.c_contiguous and all(x.__class__ is np.ndarray for x in operands if x.ndim):
+    if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
+        operands = [raws[i] for i, _ in op.places]
+        if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
+
+
+def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
+    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by then."""
+    if L.records:
+        edges_of(op, args)
+    error = sys.exc_info()[1]
+    if isinstance(error, ValueError):
+        check_broadcast(*raws)
+    elif isinstance(error, TypeError):
+        check_dtypes(op, *raws)
 
 
 def check_broadcast(*raws: Any) -> None:
@@ -120,7 +135,7 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
 
 
 def _raw(x: Any) -> Any:
-    return None if x is None else x._raw
+    return None if x is None else resolved(x._raw)
 
 
 def as_floating(raw: Any) -> Any:
@@ -187,9 +202,27 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
         )
+    if by_elements(op):
+        check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
+        resizes = op.elementwise and raw.shape != target._raw.shape
         put(target, raw)
+        if resizes and raw.__class__ is np.ndarray and raw.size and not raw.flags.c_contiguous:
+            target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
+            target._raw[...] = raw
     return out
+
+
+def by_elements(op: Operation) -> bool:
+    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    return bool(op.pointwise or op.promotes)
+
+
+def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: bool = False) -> None:
+    """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
+    for x in given:
+        for target in targets:
+            check_overlap(target._raw, x._raw, apart)
 
 
 def put(target: Tensor, raw: Any) -> None:
@@ -209,6 +242,13 @@ def put(target: Tensor, raw: Any) -> None:
             target._raw = device_dispatch.copied(raw, target._raw)
             bump(target)
             return
+        if target._raw.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
+                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                "resizing it, inplace, to zero elements with t.resize_(0)."
+            )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
 
@@ -244,11 +284,11 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             fixed.append(x)
         elif (
             numbers
-            and tensors
+            and (tensors or op.number_first)
             and (position or op.number_first)
             and isinstance(x, (bool, int, float, complex, np.generic))
         ):
-            fixed.append(wrap_number(x, tensors[0]))
+            fixed.append(wrap_number(x, tensors[0] if tensors else _OF_BOOLS))
         else:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
@@ -287,18 +327,30 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
+def plain_number(x: Any) -> Any:
+    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real number."""
+    if not isinstance(x, np.generic):
+        return x
+    if isinstance(x, np.integer):
+        return int(x)
+    return complex(x) if isinstance(x, complex) else float(x.real)
+
+
 _numbers: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
 
 
+_OF_BOOLS = make(np.False_)
+"""What numbers stand beside that come without a tensor: any number has its own dtype there."""
+
+
 def wrap_number(number: Any, beside: Tensor) -> Tensor:
     """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor."""
+    number = plain_number(number)
     key = (number.__class__, number, beside._raw.dtype)
     found = _numbers.get(key)
     if found is not None and number:
         return found
-    if isinstance(number, np.generic):
-        number = number.item()
     wanted = dtypes.number_dtype(number, beside._raw.dtype)
     wrapped = make(cast_number(number, wanted))
     if len(_numbers) >= 512:
@@ -307,13 +359,27 @@ def wrap_number(number: Any, beside: Tensor) -> Tensor:
     return wrapped
 
 
+def number_of(tensor: Any) -> Any:
+    """The Python number of which the engine made this tensor; None if it did not."""
+    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
+        return None
+    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
+
+
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
+    return written_number(tensor) is not None
+
+
+def written_number(tensor: Tensor) -> Any:
+    """The Python number that the engine made this tensor of; or None."""
     raw = tensor._raw
     if tensor._edge is not None or not isinstance(raw, np.generic):
-        return False
+        return None
     number = raw.item()
-    return any(_numbers.get((kind, number, raw.dtype)) is tensor for kind in (float, int, bool, complex))
+    kinds = (float, int, bool, complex)
+    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
+    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
@@ -338,13 +404,15 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     return tuple(edges)
 
 
-def attach(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...]) -> Node:
-    """Make the node of an operation and hang the outputs on it."""
+def attach(
+    op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...], number: int
+) -> Node:
+    """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
     node._extra = None
-    node._seq = next_sequence_nr()
+    node._seq = number
     likes = [like_of(t._raw) for t in outputs]
     node._like = likes if op.multiple else likes[0]
     annotate(node)
@@ -375,7 +443,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
     items: list[Any] = []
     for guard, output, place, tail in op.saving:
         if guard is not None and edges[guard] is None:
-            items.append(None)
+            items.append(() if tail else None)
         elif output is not None:
             made = outputs[output]
             if made._counter is None:

@@ -53,13 +53,21 @@ def same_for_addmv(added: Any, matrix: Any, vector: Any) -> None:
 def parameters_fit(input: Any, *parameters: Any) -> None:
     """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16 bits."""
     kind = input._raw.dtype
-    for parameter in parameters:
-        if parameter is None or parameter._raw.dtype == kind:
-            continue
-        if parameter._raw.dtype.name != "float32":
+    given = [p for p in parameters if p is not None]
+    if not given:
+        return
+    if given[0]._raw.dtype != kind:
+        if given[0]._raw.dtype.name != "float32":
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if kind.name not in ("float16", "bfloat16"):
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    same_scalar(*given)
+
+
+def check_differentiable(tensor: Any) -> None:
+    """RuntimeError for a tensor of integers or booleans, which has no gradient."""
+    if dtypes.CATEGORY[tensor._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
 
 
 def no_integers(kernel: str, tensor: Any) -> None:

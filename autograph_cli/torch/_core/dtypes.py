@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import ml_dtypes
@@ -199,13 +200,17 @@ def cpp_name(t: Any) -> str:
     return _CPP[FROM_NUMPY[np.dtype(t)].name]
 
 
+class NoPlainNumber(TypeError):
+    """An argument that is no number of Python; NumPy's may become one."""
+
+
 def number_dtype(number: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that a Python number takes beside a tensor of dtype `beside` (a number is weak)."""
     category = PYTHON_CATEGORY.get(type(number))
     if category is None:
         category = next((c for t, c in PYTHON_CATEGORY.items() if isinstance(number, t)), None)
         if category is None:
-            raise TypeError(f"not a number: {type(number).__name__}")
+            raise NoPlainNumber(f"not a number: {type(number).__name__}")
     return category_dtype(category, beside)
 
 
@@ -262,6 +267,33 @@ def c_name(t: np.dtype[Any]) -> str:
     """The name of a dtype in C++, as some of PyTorch's errors have it."""
     name = FROM_NUMPY[t].name
     return _C_NAMES.get(name, name)
+
+
+_SCALAR_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
+    "float16": "at::Half",
+    "bfloat16": "at::BFloat16",
+}
+
+
+def not_held(t: np.dtype[Any]) -> RuntimeError:
+    """The error for a number that a dtype cannot hold."""
+    name = FROM_NUMPY[t].name
+    return RuntimeError(f"value cannot be converted to type {_SCALAR_NAMES.get(name, name)} without overflow")
+
+
+def check_held(number: Any, t: np.dtype[Any]) -> None:
+    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones."""
+    if isinstance(number, complex) and CATEGORY[t] < COMPLEX and number.imag:
+        raise not_held(t)
+    if isinstance(number, float) and math.isfinite(number) and CATEGORY[t] == FLOATING and np.isinf(t.type(number)):
+        raise not_held(t)
 
 
 def can_cast(source: dtype, target: dtype) -> bool:

@@ -115,6 +115,27 @@ def meta_str(
     return _with_suffixes(prefix + "...", suffixes, len(prefix), options.linewidth)
 
 
+def sparse_str(
+    text: str,
+    shape: Any,
+    count: int,
+    dtype_name: str,
+    layout: str,
+    *,
+    default_dtype: str,
+    requires_grad: bool,
+    grad_fn_name: str | None,
+    options: PrintOptions,
+    prefix: str,
+    newline: bool,
+) -> str:
+    """`repr` of a sparse tensor, after the `text` of its indices and values."""
+    kind = [] if dtype_name in (default_dtype, "int64", "bool", "complex64") else [f"dtype=torch.{dtype_name}"]
+    suffixes = [f"size={tuple(shape)}", f"nnz={count}", *kind, f"layout=torch.{layout}"]
+    suffixes += _history(requires_grad, grad_fn_name)
+    return _with_suffixes(text, suffixes, len(prefix), options.linewidth, newline)
+
+
 def _history(requires_grad: bool, grad_fn_name: str | None) -> list[str]:
     if grad_fn_name is not None:
         return [f"grad_fn=<{grad_fn_name}>"]
@@ -231,11 +252,12 @@ def _row(values: list[Any], indent: int, layout: _Layout) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int, linewidth: int) -> str:
-    """`text, a, b)`, with a line of its own for a suffix that no longer fits."""
+def _with_suffixes(text: str, suffixes: list[str], indent: int, linewidth: int, newline: bool = False) -> str:
+    """`text, a, b)`, with a line of its own for a suffix that no longer fits, and with `newline` for the first."""
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if column + len(suffix) + 2 > linewidth:
+        if newline or column + len(suffix) + 2 > linewidth:
+            newline = False
             text += ",\n" + " " * indent + suffix
             column = indent + len(suffix)
         else:

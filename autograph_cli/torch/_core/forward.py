@@ -7,7 +7,6 @@ all others transpose their recorded formula once more: what `vjp` does to a cota
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
 from .interpreter_stack import DualLevel
+from .interrupts import contextmanager
 from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
@@ -375,8 +375,8 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base = edge.base
-        shape, strides, offset = views.geometry(views.materialize(x), base._raw)
-        tangent = operations.as_strided(base._tangent, shape, strides, offset)
+        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        tangent = views.along(path, base._tangent)
         x._viewed = base
         edge.base = base._primal
     else:

@@ -8,13 +8,14 @@ PyTorch's to the bit; where a logarithm or a cosine is taken, the last bits may 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .memory_format import slowest_first
 from .stream import Stream
 
 Array = npt.NDArray[Any]
@@ -78,8 +79,24 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
     return values.reshape(shape)
 
 
-def normal(stream: Stream, shape: Shape, dtype: npt.DTypeLike, mean: float = 0.0, std: float = 1.0) -> Array:
-    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16, in pairs for fewer than 16 values.
+def is_permuted(raw: Array) -> bool:
+    """Whether the dimensions lie in another order than the first one outermost."""
+    moving = [d for d in slowest_first(raw) if raw.shape[d] != 1]
+    return moving != sorted(moving)
+
+
+def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
+    """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    if raw.ndim < 2 or raw.flags.c_contiguous:
+        return draw(raw.shape)
+    order = slowest_first(raw)
+    return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+
+
+def normal(
+    stream: Stream, shape: Shape, dtype: npt.DTypeLike, mean: float = 0.0, std: float = 1.0, serially: bool = False
+) -> Array:
+    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16; in pairs for fewer than 16 values, or `serially`.
 
     Raises RuntimeError for a negative `std`, NotImplementedError for a dtype that is neither floating nor complex.
     """
@@ -87,11 +104,11 @@ def normal(stream: Stream, shape: Shape, dtype: npt.DTypeLike, mean: float = 0.0
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     dtype, size = np.dtype(dtype), math.prod(shape)
     if dtype.kind == "c":
-        return _as_complex(normal(stream, (*shape, 2), _real_of(dtype), mean, std / math.sqrt(2.0)), dtype)
+        return _as_complex(normal(stream, (*shape, 2), _real_of(dtype), mean, std / math.sqrt(2.0), serially), dtype)
     if size == 0:
         return np.empty(shape, dtype)
     _require_floating(dtype, "normal_kernel_cpu")
-    if size < 16:
+    if size < 16 or serially:
         return _narrow(_normal_pairs(stream, size) * std + mean, dtype).reshape(shape)
     return _normal_blocks(stream, size, dtype, mean, std).reshape(shape)
 
@@ -242,8 +259,8 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool = 
     if bool((weights.sum(-1) == 0).any()):
         raise RuntimeError(NO_WEIGHT)
     with np.errstate(divide="ignore"):
-        race = weights / exponential(stream, weights.shape, weights.dtype)
-    return np.argsort(-race, axis=-1, kind="stable")[..., :count]
+        race = weights / in_order(lambda shape: exponential(stream, shape, weights.dtype), weights)
+    return np.ascontiguousarray(np.argsort(-race, axis=-1, kind="stable")[..., :count])
 
 
 def _unit24(stream: Stream, count: int) -> npt.NDArray[np.float32]:

@@ -14,6 +14,7 @@ from .node import Edge, Node, shape_dtype
 from .operation import operations
 from .state import S
 from .tensor import Tensor, make
+from .views import is_dense
 
 _adding = threading.Lock()
 """Backward passes of several threads may share leaves."""
@@ -103,7 +104,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             else:
                 found = in_layout(g, variable._raw)
                 meta.grad, moved = make(found), held or _moved(g, found)
-            if moved and (isinstance(g, np.generic) or _is_dense(variable._raw)):
+            if moved and (isinstance(g, np.generic) or is_dense(variable._raw)):
                 meta.grad._counter = [1]
             return
         if isinstance(have._raw, np.generic):
@@ -118,7 +119,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
 
 def in_layout(g: Any, like: Any) -> Any:
     """A copy of a raw gradient, laid out like the leaf it belongs to where that has no gaps, else row by row."""
-    if g.__class__ is not np.ndarray or like.flags.c_contiguous or not _is_dense(like):
+    if g.__class__ is not np.ndarray or like.flags.c_contiguous or not is_dense(like):
         return g.copy()
     made = np.empty_like(like, g.dtype, subok=False)
     made[...] = g
@@ -130,18 +131,6 @@ def _moved(a: Any, b: Any) -> bool:
     return a.strides != b.strides and any(
         s != t and n > 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)
     )
-
-
-def _is_dense(raw: Any) -> bool:
-    """Whether the elements fill a stretch of memory, in whatever order."""
-    if raw.flags.c_contiguous:
-        return True
-    step = raw.itemsize
-    for stride, n in sorted((s, n) for s, n in zip(raw.strides, raw.shape, strict=True) if n != 1):
-        if stride != step:
-            return False
-        step *= n
-    return True
 
 
 def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
@@ -157,7 +146,7 @@ def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
                 meta.grad._raw = in_layout(g._raw, variable._raw)
         else:
             meta.grad = make(g._raw if isinstance(g._raw, np.generic) else in_layout(g._raw, variable._raw))
-        if had is None and (isinstance(g._raw, np.generic) or _is_dense(variable._raw)):
+        if had is None and (isinstance(g._raw, np.generic) or is_dense(variable._raw)):
             meta.grad._counter = [1]
 
 

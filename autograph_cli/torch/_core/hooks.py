@@ -46,6 +46,8 @@ def accumulated_hooks(hooks: Hooks, leaf: Tensor) -> None:
     """Tell the hooks of a leaf that its `.grad` is up to date."""
     for hook in list(hooks.values()):
         result = hook(leaf)
+        if isinstance(result, Tensor):
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if result is not None:
             raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 

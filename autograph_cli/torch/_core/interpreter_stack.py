@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import tensor as tensors
+from .interrupts import contextmanager, uninterruptible
 from .node import View
 from .state import L, S
 from .tensor import Tensor, Wrapped
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class Level:
     """One running transform; `depth` counts from 1, the outermost."""
 
-    __slots__ = ("alive", "depth", "outer")
+    __slots__ = ("alive", "depth", "modes", "outer")
 
     follows_all = False
     """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of functions."""
@@ -31,11 +30,14 @@ class Level:
         self.alive = False
         self.outer: Level | None = None
         """The transform around this one."""
+        self.modes: tuple[tuple[Level, ...], bool] = ((), False)
+        """What `L` says of transforms outside of this one."""
 
     def made(self, x: Tensor) -> bool:
         """Whether `x`, or what it is a view of, was made while this transform ran."""
         edge = x._edge
-        level: Level | None = getattr(edge.base if edge.__class__ is View else x, "_born", None)
+        base = edge.base if edge.__class__ is View and not isinstance(x, Wrapped) else x
+        level: Level | None = getattr(base, "_born", None)
         while level is not None and level is not self:
             level = level.outer
         return level is self
@@ -150,7 +152,6 @@ class BatchLevel(Level):
         return reverse.of_batches(self, call)
 
 
-_counting = threading.Lock()
 _running = [0]
 """How many transforms run, in all threads."""
 
@@ -159,24 +160,23 @@ def start(level: Level) -> None:
     """Make `level` the innermost transform."""
     level.depth, level.alive = len(L.levels) + 1, True
     level.outer = L.levels[-1] if L.levels else None
-    with _counting:
-        S.special += 1
-        _running[0] += 1
-        tensors.new = new
-    L.levels = (*L.levels, level)
-    L.wrapping = L.wrapping or not isinstance(level, GradLevel)
+    level.modes = L.levels, L.wrapping
+    wrapping = L.wrapping or not isinstance(level, GradLevel)
+    S.special += 1
+    _running[0] += 1
+    tensors.new = new
+    L.levels, L.wrapping = (*L.levels, level), wrapping
 
 
+@uninterruptible
 def stop(level: Level) -> None:
     """End the innermost transform."""
-    L.levels = L.levels[: level.depth - 1]
-    L.wrapping = _wraps(L.levels)
+    L.levels, L.wrapping = level.modes
     level.alive = False
-    with _counting:
-        S.special -= 1
-        _running[0] -= 1
-        if not _running[0]:
-            tensors.new = object.__new__
+    S.special -= 1
+    _running[0] -= 1
+    if not _running[0]:
+        tensors.new = object.__new__
     for tensor in getattr(level, "promoted", ()):
         tensor.demote()
 
@@ -189,7 +189,7 @@ def new(cls: type[Tensor]) -> Any:
     return made
 
 
-@contextlib.contextmanager
+@contextmanager
 def running(level: Level) -> Iterator[Any]:
     """Within the block, `level` is the innermost transform."""
     start(level)
@@ -199,7 +199,7 @@ def running(level: Level) -> Iterator[Any]:
         stop(level)
 
 
-@contextlib.contextmanager
+@contextmanager
 def below(level: Level) -> Iterator[None]:
     """Within the block, only transforms outside `level` are running."""
     outer, wrapping = L.levels, L.wrapping
@@ -249,6 +249,13 @@ def belongs_here(result: Any) -> Any:
         if isinstance(x, Tensor) and L.levels:
             x._born = L.levels[-1]
     return result
+
+
+def born_with(tensor: Tensor, views: Any) -> Any:
+    """Views that a transform further out has made, as tensors of the transform in which what they show was made."""
+    for x in views if isinstance(views, (tuple, list)) else (views,):
+        x._born = getattr(tensor, "_born", None)
+    return views
 
 
 def refuse_call(name: str) -> None:

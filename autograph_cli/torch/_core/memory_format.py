@@ -5,12 +5,14 @@ Strides decide whether a later `reshape` is a view, and so which node the graph 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .dtypes import CATEGORY, FLOATING
+from .storages import dense_strides
 
 ROW_BY_ROW = frozenset(
     (
@@ -24,7 +26,6 @@ ROW_BY_ROW = frozenset(
         "masked_fill_Scalar",
         "masked_fill_Tensor",
         "repeat",
-        "stack",
         "tril",
         "triu",
         "sum_dim_IntList",
@@ -36,10 +37,22 @@ ROW_BY_ROW = frozenset(
         "amax",
         "amin",
         "logsumexp",
+        "any",
+        "all",
+        "nansum",
+        "linalg_vector_norm",
+        "var_mean",
+        "std_mean",
+        "count_nonzero",
+        "cummax",
+        "cummin",
+        "one_hot",
+        "aminmax",
+        "log_sigmoid_forward",
     )
 )
 """Operations whose result lies row by row, however their argument lies."""
-LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put"))
+LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put", "index_fill_int_Scalar"))
 """Operations whose (first) result lies as their first argument does."""
 
 CHANNELS_LAST = frozenset(
@@ -48,13 +61,18 @@ CHANNELS_LAST = frozenset(
         "max_pool2d_with_indices",
         "max_pool3d_with_indices",
         "avg_pool2d",
-        "avg_pool3d",
         "_adaptive_avg_pool2d",
         "adaptive_max_pool2d",
         "upsample_nearest2d",
         "upsample_nearest3d",
         "upsample_bilinear2d",
         "upsample_bicubic2d",
+        "upsample_trilinear3d",
+        "_upsample_nearest_exact2d",
+        "_upsample_nearest_exact3d",
+        "max_unpool2d",
+        "reflection_pad3d",
+        "replication_pad3d",
         "native_group_norm",
         "reflection_pad2d",
         "replication_pad2d",
@@ -87,6 +105,9 @@ NEW_MEMORY = frozenset(
 """More operations of which a single number must not be its own result, as others may look at its memory."""
 
 
+RULES = ROW_BY_ROW | LIKE_FIRST | CHANNELS_LAST | {"convolution", "cat", "stack", "index"}
+"""Operations that have a rule of their own here, other than that of what is computed element by element."""
+
 IN_FLOAT32 = frozenset(("softmax", "log_softmax", "sigmoid", "addcmul", "addcdiv", "var", "std"))
 """Operations that compute with 16 bits as with 32, and round once."""
 
@@ -110,8 +131,16 @@ def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         return lambda first, *rest: _rows(kernel(_number(first), *rest))
     if identifier in LIKE_FIRST:
         return lambda first, *rest: _like(kernel(_number(first), *rest), first)
+    if identifier == "convolution":
+        return lambda image, weight, *rest: _channels_last(kernel(image, weight, *rest), image, weight)
     if identifier in CHANNELS_LAST:
         return lambda first, *rest: _channels_last(kernel(first, *rest), first)
+    if identifier == "cat":
+        return lambda parts, *rest: _joined(kernel(parts, *rest), parts)
+    if identifier == "stack":
+        return lambda parts, dim: _piled(kernel(parts, dim), parts, dim)
+    if identifier == "index":
+        return lambda first, indices: _indexed(kernel(_number(first), indices), first, indices)
     if identifier in NEW_MEMORY:
         return lambda first, *rest: kernel(_number(first), *rest)
     return kernel
@@ -121,6 +150,18 @@ def _number(raw: Any) -> Any:
     return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
 
 
+def strides_of(raw: Any) -> tuple[int, ...]:
+    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
+    size = raw.itemsize
+    found = [s // size for s in raw.strides]
+    if 0 in found:
+        shape = raw.shape
+        for d in range(len(found) - 1, -1, -1):
+            if not found[d] and shape[d] == 1:
+                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
+    return tuple(found)
+
+
 def is_channels_last(raw: Any) -> bool:
     """Whether the channels of images or volumes follow each other in memory."""
     if raw.ndim not in (4, 5) or raw.flags.c_contiguous:
@@ -128,19 +169,87 @@ def is_channels_last(raw: Any) -> bool:
     return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
 
 
-def _channels_last(result: Any, first: Any) -> Any:
-    if not is_channels_last(first):
+def suggests_channels_last(raw: Any) -> bool:
+    """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases for row-major."""
+    if raw.ndim not in (4, 5):
+        return False
+    shape, strides, least = raw.shape, strides_of(raw), 0
+    if strides[1] == 0:
+        return False
+    for d in channels_last_order(raw.ndim):
+        if shape[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(shape[d], 1)
+    return True
+
+
+def channels_last_order(rank: int) -> tuple[int, ...]:
+    """The dimensions of images or volumes, the fastest first, where channels come last."""
+    return 1, *range(rank - 1, 1, -1), 0
+
+
+def _channels_last(result: Any, *inputs: Any) -> Any:
+    if inputs[0].__class__ is not np.ndarray:
         return result
+    if not any(map(suggests_channels_last, inputs)):
+        return _rows(result)
     if isinstance(result, tuple):
-        return (*(_channels_last(r, first) for r in result),)
-    if result.ndim != first.ndim:
+        return (*(_channels_last(r, *inputs) for r in result),)
+    if result.ndim != inputs[0].ndim or not result.size:
         return result
-    inner = (0, *range(2, result.ndim), 1)
-    return result.transpose(inner).copy("C").transpose(0, result.ndim - 1, *range(1, result.ndim - 1))
+    return laid(result, permuted_strides(result.shape, channels_last_order(result.ndim)))
 
 
 def _rows(raw: Any) -> Any:
-    return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
+    if isinstance(raw, tuple):
+        return (*map(_rows, raw),)
+    if raw.__class__ is not np.ndarray:
+        return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
+    return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
+
+
+def _joined(raw: Any, parts: Sequence[Any]) -> Any:
+    """What `cat` gives lies row by row, unless channels come last in all that is joined."""
+    if raw.__class__ is np.ndarray and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
+        return laid(
+            raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)) if raw.ndim in (4, 5) else strides_of(raw)
+        )
+    return _rows(raw)
+
+
+def _piled(raw: Any, parts: Sequence[Any], dim: int) -> Any:
+    """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
+    if raw.__class__ is not np.ndarray or not raw.size or not all(map(suggests_channels_last, parts)):
+        return _rows(raw)
+    shape, strides = list(parts[0].shape), list(strides_of(parts[0]))
+    strides.insert(dim, shape[dim] * strides[dim] if dim < len(shape) else 1)
+    shape.insert(dim, 1)
+    return laid(raw, permuted_strides(raw.shape, fastest_first(tuple(shape), [tuple(strides)])))
+
+
+def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
+    """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the indices."""
+    places = [d for d, index in enumerate(indices) if index is not None]
+    strides = list(strides_of(raw))
+    if places != list(range(places[0], places[-1] + 1)):
+        rest = [d for d in range(raw.ndim) if d not in places]
+        strides = [strides[d] for d in (*places, *rest)]
+        places = list(range(len(places)))
+    given = [index for index in indices if index is not None]
+    inner = max(index.ndim for index in given)
+    before, after = places[0], raw.ndim - places[-1] - 1
+    operands = [(*strides[:before], *(0,) * inner, *strides[places[-1] + 1 :])]
+    looked_up = shape[before : before + inner]
+    operands += [(*(0,) * before, *_aligned(looked_up, index), *(0,) * after) for index in given]
+    return permuted_strides(shape, fastest_first(shape, operands))
+
+
+def _indexed(result: Any, raw: Any, indices: Sequence[Any]) -> Any:
+    if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size or all(i is None for i in indices):
+        return result
+    if any(i is not None and i.dtype.kind == "b" for i in indices):
+        return _rows(result)
+    return laid(result, indexed_strides(result.shape, raw, indices))
 
 
 def _like(result: Any, first: Any) -> Any:
@@ -156,56 +265,123 @@ def _like(result: Any, first: Any) -> Any:
 
 
 def empty_as(raw: Any, dtype: Any) -> Any:
-    """New memory without gaps, its dimensions in the order in which they follow each other in `raw`."""
-    if raw.ndim < 2 or raw.flags.c_contiguous:
+    """New memory laid out like `raw`, or, where that has gaps, with its dimensions in the same order."""
+    if raw.ndim < 2 or raw.flags.c_contiguous or not raw.size:
         return np.empty(raw.shape, dtype)
-    order = slowest_first(raw)
-    return np.empty([raw.shape[d] for d in order], dtype).transpose(np.argsort(order))
+    return empty_strided(raw.shape, preserved_strides(raw), dtype)
+
+
+def preserved_strides(raw: Any) -> Sequence[int]:
+    """The strides of a copy of `raw` in `torch.preserve_format`."""
+    strides = strides_of(raw)
+    if raw.ndim < 2 or is_dense(raw.shape, strides):
+        return strides
+    return permuted_strides(raw.shape, fastest_first(raw.shape, [strides]))
 
 
 def settled(raw: Any, *operands: Any) -> Any:
-    """`raw` as PyTorch lays out what comes of several arrays: where their orders differ, the first one that tells decides.
+    """`raw`, computed element by element from these arrays, as PyTorch lays it out: see `elementwise_strides`."""
+    if raw.__class__ is not np.ndarray or not raw.size:
+        return raw
+    return laid(raw, elementwise_strides(raw.shape, [x for x in operands if x is not None]))
 
-    NumPy goes row by row then.
-    """
-    shape = raw.shape
-    telling = [x for x in operands if x is not None and x.ndim and any(x.strides)]
-    if not telling or (telling[0].shape == shape and telling[0].flags.c_contiguous):
+
+def laid(raw: Any, strides: Sequence[int]) -> Any:
+    """The elements of `raw`, which nobody else holds, with these strides (in elements)."""
+    size = raw.itemsize
+    wanted = tuple(s * size for s in strides)
+    if raw.strides == wanted:
         return raw
-    aligned = [x if x.shape == shape else np.broadcast_to(x, shape) for x in telling]
-    order = slowest_first(*aligned)
-    if order == list(range(raw.ndim)) or not raw.size:
-        return raw
-    made = np.empty([shape[d] for d in order], raw.dtype).transpose(np.argsort(order))
-    if made.strides == raw.strides:
-        return raw
+    if all(a == b or n == 1 for n, a, b in zip(raw.shape, raw.strides, wanted, strict=True)):
+        return np.lib.stride_tricks.as_strided(raw, strides=wanted)
+    return copied(raw, strides)
+
+
+def copied(raw: Any, strides: Sequence[int]) -> Any:
+    """A copy of `raw` with these strides (in elements)."""
+    made = empty_strided(raw.shape, strides, raw.dtype)
     made[...] = raw
     return made
 
 
-def slowest_first(*raws: Any) -> list[int]:
-    """The dimensions by falling stride; those that do not move stay where they are."""
-    rank = raws[0].ndim
-    order = list(range(rank))
-    for i in range(rank - 2, -1, -1):
-        here = i
-        for there in range(i + 1, rank):
-            told = (_wrong(raw, order[here], order[there]) for raw in raws)
-            swap = next((found for found in told if found is not None), None)
-            if swap is None:
-                continue
-            if not swap:
+def empty_strided(shape: tuple[int, ...], strides: Sequence[int], dtype: Any) -> Any:
+    """New memory without gaps; the strides, in elements, are some order of the dimensions."""
+    kind = np.dtype(dtype)
+    return np.ndarray(shape, kind, np.empty(math.prod(shape), kind), 0, [s * kind.itemsize for s in strides])
+
+
+def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequence[int]:
+    """The strides of a new result, as PyTorch's iterator over tensors chooses them.
+
+    Operands that all lie alike, without gaps, are followed to the letter; otherwise the dimensions are sorted by the strides of the
+    first operand that tells them apart, then of the next one.
+    """
+    if all(x.shape == shape for x in operands):
+        if all(x.flags.c_contiguous for x in operands):
+            return dense_strides(shape)
+        if len(shape) == 4 and all(map(is_channels_last, operands)):
+            return permuted_strides(shape, (1, 3, 2, 0))
+        first = strides_of(operands[0])
+        if is_dense(shape, first) and all(strides_of(x) == first for x in operands[1:]):
+            return first
+    return permuted_strides(shape, fastest_first(shape, [_aligned(shape, x) for x in operands if x.ndim]))
+
+
+def permuted_strides(shape: tuple[int, ...], order: Sequence[int]) -> list[int]:
+    """The strides of memory without gaps in which the dimensions follow each other in this order, the fastest first."""
+    strides, step = [0] * len(shape), 1
+    for d in order:
+        strides[d] = step
+        step *= shape[d]
+    return strides
+
+
+def is_dense(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
+    """Whether elements with these strides fill a stretch of memory, in whatever order, none twice."""
+    step = 1
+    for stride, n in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
+def _aligned(shape: tuple[int, ...], x: Any) -> tuple[int, ...]:
+    """The strides of an operand beside a result of this shape: 0 where it is repeated."""
+    lead = len(shape) - x.ndim
+    own = zip(strides_of(x), x.shape, shape[lead:], strict=True)
+    return (*(0,) * lead, *(0 if n == 1 != m else s for s, n, m in own))
+
+
+def fastest_first(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> list[int]:
+    """The dimensions by rising stride; those that no operand tells apart stay in row-major order."""
+    rank = len(shape)
+    order = list(range(rank - 1, -1, -1))
+    for i in range(1, rank):
+        slow = i
+        for fast in range(i - 1, -1, -1):
+            swap = _swaps(shape, operands, order[fast], order[slow])
+            if swap:
+                order[fast], order[slow] = order[slow], order[fast]
+                slow = fast
+            elif swap is not None:
                 break
-            order[here], order[there] = order[there], order[here]
-            here = there
     return order
 
 
-def _wrong(raw: Any, outer: int, inner: int) -> bool | None:
-    """Whether `inner` should come before `outer`; None where their strides do not tell."""
-    a, b = raw.strides[outer], raw.strides[inner]
-    if a == 0 or b == 0:
-        return None
-    if a != b:
-        return bool(a < b)
-    return True if raw.shape[inner] > raw.shape[outer] else None
+def slowest_first(raw: Any) -> list[int]:
+    """The dimensions of an array by falling stride; those that do not move stay where they are."""
+    return fastest_first(raw.shape, [strides_of(raw)])[::-1]
+
+
+def _swaps(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]], fast: int, slow: int) -> bool | None:
+    """Whether two dimensions change places; None where no operand tells."""
+    for strides in operands:
+        a, b = strides[fast], strides[slow]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return a > b
+        if shape[fast] > shape[slow]:
+            return True
+    return None

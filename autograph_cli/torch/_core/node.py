@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
 from .state import L, next_sequence_nr
 
@@ -64,7 +65,10 @@ class Extra:
 
 
 class NodeType(type):
-    """`isinstance(fn, torch.autograd.graph.Node)` asks this class."""
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in PyTorch."""
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>" if "._core." in cls.__module__ and cls is not Node else super().__repr__()
 
 
 class Node(metaclass=NodeType):
@@ -73,13 +77,17 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees = True
     """Saves tensors, which backward lets go of; what saves none can run again."""
+    _keep: Callable[[Any], Any] | None = None
+    """What of `_saved` stays readable when the tensors are let go, for `_kept`; None: nothing."""
+    _unseen = False
+    """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
     """Runs also when no gradient arrived."""
     _item_names: tuple[str, ...] = ()
@@ -106,7 +114,12 @@ class Node(metaclass=NodeType):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
-        return tuple((None, 0) if edge is None else edge for edge in self._edges)
+        return tuple((None, 0) if edge is None else shown(edge) for edge in self._edges)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the node leads to something that a gradient is wanted of."""
+        return True
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -129,13 +142,13 @@ class Node(metaclass=NodeType):
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
         extra = extra_of(self)
         extra.hooks = {} if extra.hooks is None else extra.hooks
-        return Handle(extra.hooks, hook)
+        return add_hook(extra.hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_outputs)` before this node runs; what it returns replaces them."""
         extra = extra_of(self)
         extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
-        return Handle(extra.pre_hooks, hook)
+        return add_hook(extra.pre_hooks, hook)
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs, as raw arrays."""
@@ -152,8 +165,17 @@ class Node(metaclass=NodeType):
         results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __dir__(self) -> list[str]:
+        own = getattr(self, "__dict__", ())
+        names = (*super().__dir__(), *type(self).__dict__)
+        return sorted({n for n in names if not n.startswith("_") or n.startswith(_SHOWN) or n in own})
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+_SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_set_sequence_nr")
+"""How PyTorch's names of a node begin that begin with an underscore."""
 
 
 def _operations() -> Any:
@@ -178,6 +200,13 @@ class InputMetadata:
         self.device = META if like.__class__ is MetaLike else CPU
 
 
+def shown(edge: Edge) -> Edge:
+    """An edge as the graph shows it: past nodes that PyTorch does not have."""
+    while edge[0]._unseen:
+        edge = edge[0]._edges[0]  # type: ignore[assignment]
+    return edge
+
+
 def extra_of(node: Node) -> Extra:
     """The node's `Extra`, made at first need."""
     if node._extra is None:
@@ -186,26 +215,38 @@ def extra_of(node: Node) -> Extra:
 
 
 class Handle:
-    """Removes a hook: by `remove()`, or at the end of a `with` block."""
+    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with` block.
 
-    __slots__ = ("hooks", "id")
-    _next = 0
+    `extra_dict`: other dicts, one or several, that hold something under the same id.
+    """
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.id = Handle._next
-        Handle._next += 1
-        self.hooks = hooks
-        hooks[self.id] = hook
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = Handle.next_id
+        Handle.next_id += 1
+        self._dicts = (
+            hooks_dict,
+            *(extra_dict if isinstance(extra_dict, list) else () if extra_dict is None else (extra_dict,)),
+        )
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self.hooks.pop(self.id, None)
+        for held in self._dicts:
+            held.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self
 
     def __exit__(self, *_: Any) -> None:
         self.remove()
+
+
+def add_hook(hooks: dict[int, Any], hook: Any) -> Handle:
+    """Add a hook to those of a dict; its handle."""
+    handle = Handle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 Handle.__module__, Handle.__qualname__, Handle.__name__ = "torch.utils.hooks", "RemovableHandle", "RemovableHandle"
@@ -238,7 +279,7 @@ class AccumulateGrad(Node):
         from .gradients import accumulate
 
         if grads and grads[0] is not None:
-            accumulate(self.variable, grads[0]._raw, held=True)
+            accumulate(self.variable, resolved(grads[0]._raw), held=True)
         return ()
 
 
@@ -257,10 +298,12 @@ LEAF = _Marker("leaf")
 class View:
     """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
 
-    __slots__ = ("base", "creation", "edge", "version")
+    __slots__ = ("base", "creation", "edge", "path", "version")
 
-    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str) -> None:
+    def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str, path: Any = None) -> None:
         self.base = base
+        self.path: tuple[Any, ...] | None = path
+        """How to come from the base to the view, where one window onto its memory does not tell it (see views.py)."""
         self.edge: Any = edge
         """An edge, None, or LEAF for a view that asks for its own gradient."""
         self.version = version
@@ -273,6 +316,12 @@ def marks_leaf(edge: Any) -> bool:
     if edge.__class__ is not View:
         return edge is LEAF
     return edge.edge is LEAF and (edge.base._counter[0] == edge.version or not edge.base.requires_grad)
+
+
+def has_no_history(tensor: Tensor) -> bool:
+    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was changed."""
+    edge = tensor._edge
+    return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
 
 def edge_of(tensor: Tensor) -> Edge | None:

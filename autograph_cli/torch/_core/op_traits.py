@@ -16,7 +16,7 @@ POINTWISE = _names("""
     pow_Tensor_Scalar pow_Scalar mul_Scalar div_Scalar add_Scalar sub_Scalar rsub_Scalar remainder_Scalar fmod_Scalar neg
     abs tanh_backward sigmoid_backward relu threshold_backward floor ceil trunc round round_decimals frac sign sgn clone
     masked_fill_Scalar masked_fill_Tensor clamp clamp_min clamp_max lerp_Scalar lerp_Tensor copysign_Scalar heaviside
-    ldexp_Tensor nan_to_num nan_to_num_finite signbit frexp_Tensor _conj _conj_physical softplus softplus_backward
+    ldexp_Tensor nan_to_num nan_to_num_finite signbit frexp_Tensor _conj _neg_view _conj_physical softplus softplus_backward
     leaky_relu leaky_relu_ leaky_relu_backward clone_format eq_beyond ne_beyond lt_beyond le_beyond gt_beyond ge_beyond
     isnan isinf isfinite isposinf isneginf isreal isclose logical_and logical_or logical_xor logical_not bitwise_not gelu
     gelu_backward silu mish hardtanh hardtanh_backward hardshrink hardshrink_backward softshrink softshrink_backward

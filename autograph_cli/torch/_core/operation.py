@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import op_traits
+from . import memory_format, op_traits, saved_attributes
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -69,13 +69,21 @@ class Operation:
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
         self.view: bool = flags.get("view", False)
+        self.rereads: bool = flags.get("rereads", False)
         self.pointwise: bool = flags.get("pointwise", op_traits.pointwise(self.identifier, flags))
         self.tangent: Formula | None = flags.get("tangent")
         self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
         self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
         self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
+        self.elementwise = (
+            (self.promotes or self.floating or self.pointwise)
+            and not (self.multiple or self.view or self.identifier in memory_format.RULES)
+            and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
+        )
+        """Whether the result lies in memory as PyTorch's iterator over tensors has it."""
         self.list_result: bool = flags.get("list_result", False)
         self.inline: str = flags.get("inline", "")
+        self.saved: Mapping[str, Callable[..., Any] | str | None] = flags.get("saved", {})
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
@@ -102,6 +110,8 @@ class Operation:
         names: list[str] = []
         for derivative in self.derivatives:
             names += [n for n in derivative.needs if n not in special and n not in names]
+        for show in self.saved.values():
+            names += [n for n in saved_attributes.needs(show) if n not in names]
         known = {p.name for p in self.schema.parameters} | set(self.schema.outputs)
         for name in names:
             if name not in known and name.rpartition("_")[0] not in known:
@@ -115,7 +125,9 @@ class Operation:
         if name in given:
             return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
-        return None, None, given.index(head) if head in given else None, tail
+        inputs = [p.name for p in self.inputs]
+        guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
+        return guard, None, given.index(head) if head in given else None, tail
 
     def _node_type(self, name: str) -> type[Node]:
         edge = {p.name: i for i, p in enumerate(self.inputs)}
@@ -132,12 +144,7 @@ class Operation:
             "_item_edges": tuple(edge.get(n) for n in names),
             "_item_results": tuple(result.get(n) for n in names),
             "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
-            **{_saved_attribute(n): _saved_property(i) for i, n in enumerate(names)},
-            **{
-                _saved_attribute(n).replace("_saved", "_raw_saved", 1): _raw_saved_property(i)
-                for i, n in enumerate(names)
-                if n in edge or n in result
-            },
+            **saved_attributes.members(self),
         }
         if name in _WRITTEN_BY_HAND:
             members["_name"] = lambda node: f"torch::autograd::{name}"
@@ -169,37 +176,6 @@ _WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity", "NotImplemented"))
 """Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
-def _saved_attribute(name: str) -> str:
-    head, _, tail = name.rpartition("_")
-    return f"_saved_{head}_sym_sizes" if tail == "sizes" else f"_saved_{name}"
-
-
-def _saved_property(index: int) -> property:
-    from .saved_tensors import SavedList, freed, unpack
-    from .tensor import Tensor
-
-    def get(node: Node) -> Any:
-        if node._saved is None:
-            guard = node._operation.guards[node._item_names[index]]
-            if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
-                return None
-            raise freed()
-        item = node._saved[index]
-        if isinstance(item, SavedList):
-            return tuple(item.tensors())
-        if isinstance(item, Tensor) or hasattr(item, "_counter"):
-            return unpack(node, index)
-        return item
-
-    return property(get)
-
-
-def _raw_saved_property(index: int) -> property:
-    from .saved_tensors import SavedTensor
-
-    return property(lambda node: SavedTensor(node, index))
-
-
 def camel(name: str) -> str:
     """`binary_cross_entropy` -> `BinaryCrossEntropy`, PyTorch's rule for node names."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
@@ -220,9 +196,12 @@ def operation(
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
+    `rereads` (a view that reads the memory in another way: as another dtype, conjugated, negated),
     `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
     in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
     others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
+    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the node keeps
+    (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's node has no such attribute.
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
@@ -255,10 +234,12 @@ _FLAGS = (
     "number_first",
     "floating",
     "view",
+    "rereads",
     "pointwise",
     "linear",
     "tangent",
     "nondifferentiable",
     "list_result",
     "inline",
+    "saved",
 )

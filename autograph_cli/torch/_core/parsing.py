@@ -18,6 +18,7 @@ import numpy as np
 from . import dtypes, layout
 from .class_names import type_name
 from .device import device
+from .string_hash import told_order
 from .tensor import Tensor
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -132,6 +133,16 @@ class Parser:
             self._fits(plausible[0], args, kwargs, True)
         raise TypeError(self._no_match(args, kwargs))
 
+    def fitting(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Signature | None:
+        """The first signature that takes a call."""
+        for signature in self.signatures:
+            try:
+                self._fits(signature, args, kwargs, False)
+            except (_Mismatch, TypeError, ValueError, OverflowError):
+                continue
+            return signature
+        return None
+
     def check_method(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """`check` for a method; `args` are those after the tensor itself."""
         if len(self.signatures) == 1 and not self.signatures[0].parameters:
@@ -163,6 +174,8 @@ class Parser:
                     continue
                 if not taken:
                     raise refuse(self.wrong(parameter, x, args, None if by_name else place, signature) if tell else "")
+                if x.__class__ in (tuple, list) and parameter.kind in _LENGTHS:
+                    self._check_elements(parameter, x)
                 by_type = by_type and taken is True
             place, used = (place, used + 1) if by_name else (place + 1, used)
         if used < len(kwargs):
@@ -170,11 +183,15 @@ class Parser:
         return by_type
 
     def _check_lengths(self, parameter: Parameter, args: tuple[Any, ...], refuse: Callable[[str], Exception]) -> None:
-        for i, x in enumerate(args):
-            if not _is_length(x):
+        self._check_elements(parameter, args)
+
+    def _check_elements(self, parameter: Parameter, lengths: Any) -> None:
+        for i, x in enumerate(lengths):
+            said = "" if _is_length(x) else f"type must be tuple of ints,but got {type_name(x)}"
+            if said or (isinstance(x, int) and not _LEAST <= x <= _MOST):
                 raise TypeError(
                     f"{self.name}(): argument '{parameter.name}' failed to unpack the object at pos {i + 1} with error "
-                    f'"type must be tuple of ints,but got {type_name(x)}"'
+                    f'"{said or _OVERFLOW}"'
                 )
 
     def _too_many(self, signature: Signature, given: int) -> str:
@@ -213,11 +230,18 @@ class Parser:
         return "invalid keyword arguments"
 
     def _no_match(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        given = ", ".join([*map(type_name, args), *(f"{name}={type_name(x)}" for name, x in kwargs.items())])
+        given = ", ".join(
+            [*map(type_name, args), *(f"{name}={type_name(kwargs[name])}" for name in told_order(kwargs))]
+        )
         given += ", " if kwargs and not args else ""  # as PyTorch does it
         told = [str(s) for s in self.signatures if not s.hidden]
         expected = told[0] if len(told) == 1 else "one of:\n" + "".join(f" * {s}\n" for s in told)
         return f"{self.name}() received an invalid combination of arguments - got ({given}), but expected {expected}"
+
+
+_OVERFLOW = "Overflow when unpacking long long\n"
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_LENGTHS = ("IntArrayRef", "SymIntArrayRef")
 
 
 class _Mismatch(Exception):
@@ -263,6 +287,8 @@ def _one(x: Tensor) -> bool:
 
 
 def _scalar(x: Any, size: int, numbers: bool) -> Any:
+    if isinstance(x, int) and not _LEAST <= x <= 2 * _MOST + 1:
+        raise OverflowError("int too big to convert")
     return int(_one(x)) if isinstance(x, Tensor) else _is_number(x)
 
 
@@ -273,7 +299,14 @@ def _double(x: Any, size: int, numbers: bool) -> Any:
 def _integer(x: Any, size: int, numbers: bool) -> Any:
     if isinstance(x, Tensor):
         return int(_one(x) and x.dtype.category == dtypes.INTEGRAL)
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool) and _unpacked(x)
+
+
+def _unpacked(x: Any) -> bool:
+    """True; a ValueError if an integer has more than 64 bits."""
+    if not _LEAST <= x <= _MOST:
+        raise ValueError(_OVERFLOW.strip())
+    return True
 
 
 def _is_length(x: Any) -> bool:
@@ -283,7 +316,9 @@ def _is_length(x: Any) -> bool:
 
 
 def _symbolic(x: Any, size: int, numbers: bool) -> Any:
-    return int(_is_length(x)) if isinstance(x, (Tensor, np.ndarray)) else _is_length(x)
+    if isinstance(x, (Tensor, np.ndarray)):
+        return int(_is_length(x))
+    return _is_length(x) and (not isinstance(x, int) or _unpacked(x))
 
 
 def _lengths(x: Any, size: int, numbers: bool) -> Any:
@@ -390,6 +425,12 @@ def _signature(line: str) -> Signature:
 def _of_tensor(signature: Signature) -> Signature:
     """The method's signature from the function's."""
     return Signature(tuple(p for p in signature.parameters[1:] if p.name != "out"), signature.hidden)
+
+
+@functools.cache
+def asked(name: str) -> tuple[Parameter, ...]:
+    """What a function that PyTorch has in Python asks of its tensors: `kind` is a dot and the attribute."""
+    return tuple(p for line in _listed()["python"].get(name, ()) for p in _signature(line).parameters)
 
 
 @functools.cache

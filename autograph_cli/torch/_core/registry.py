@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from . import autocast, dispatch, dtypes
 from .class_names import type_name
 from .operation import Operation, operations
@@ -68,13 +66,22 @@ def _renamed(names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
     return {names.get(k, k): v for k, v in kwargs.items()}
 
 
-def accepting(run: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
-    """`run`, which takes arguments by other names as well."""
-    if not names:
+def _starred(run: Callable[..., Any]) -> str | None:
+    """What the sizes of `view(2, 3)` are called when they come as one list."""
+    code = inspect.unwrap(run).__code__
+    starred = code.co_flags & inspect.CO_VARARGS and code.co_argcount
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if starred else None
+
+
+def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | None = None) -> Callable[..., Any]:
+    """`run`, which takes arguments by other names as well, and those behind the star by their common name."""
+    if not names and starred is None:
         return run
 
     @functools.wraps(run)
     def renamed(*args: Any, **kwargs: Any) -> Any:
+        if starred in kwargs:
+            args = (*args, kwargs.pop(starred))
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
     renamed.without_keywords = run
@@ -92,6 +99,18 @@ def twin(op: Operation) -> Callable[..., Any]:
     return run
 
 
+def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
+    """`x += y` and its like: leaves operands that it does not know to the other side."""
+    bind = op.bind
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not dispatch.is_operand(other):
+            return NotImplemented
+        return run_inplace(op, bind(self, other))
+
+    return operator
+
+
 def composite(
     function: bool = True,
     method: bool = True,
@@ -102,12 +121,14 @@ def composite(
 ) -> Callable[[F], F]:
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="exact"`: whose dtype must be
-    that of the result; or both, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a part of it,
+    all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
-        public = with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(run)))
+        public = (
+            with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(run)), _starred(run))
+        )
         for known in (name or run.__name__.rstrip("_"), *aliases):
             if function:
                 functions[known] = public
@@ -118,26 +139,6 @@ def composite(
         return run
 
     return decorate
-
-
-def _overlap(a: Any, b: Any) -> bool:
-    """Whether two arrays share memory, as far as that is told at once."""
-    try:
-        return bool(np.shares_memory(a, b, max_work=1000))
-    except np.exceptions.TooHardError:
-        return False
-
-
-def _check_apart(targets: Any, given: Any) -> None:
-    for x in given:
-        for target in targets:
-            if isinstance(x, Tensor) and (x is target or _overlap(x._raw, target._raw)):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                    "location. Please clone() the tensor before performing the operation."
-                )
-            if isinstance(x, (tuple, list)):
-                _check_apart(targets, x)
 
 
 def _check_dtypes(targets: Any, found: Any) -> None:
@@ -171,8 +172,10 @@ def no_out(name: str) -> RuntimeError:
     )
 
 
-def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[..., Any]:
-    """A function that also takes `out=`, and arguments by NumPy's names."""
+def with_out(
+    run: Callable[..., Any], rules: Iterable[str] = (), choose: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """A function that also takes `out=`, and arguments by NumPy's names; `choose` tells which operation it calls."""
     names = numpy_names(_parameters(run))
 
     @functools.wraps(run)
@@ -184,8 +187,9 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
         targets = out_tensors(run.__name__, out)
         if L.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
             raise no_out(run.__name__)
-        if "apart" in rules:
-            _check_apart(targets, (*args, *kwargs.values()))
+        given = list(_tensors([*args, *kwargs.values()]))
+        if "apart" in rules or (choose is not None and dispatch.by_elements(choose(*args, **kwargs)[0].op)):
+            dispatch.check_out_apart(targets, given, "apart" in rules)
         before, L.grad = L.grad, False
         lower, L.autocast = L.autocast, None
         try:
@@ -199,6 +203,9 @@ def with_out(run: Callable[..., Any], rules: Iterable[str] = ()) -> Callable[...
             raise TypeError(f"expected tuple of {len(found)} elements but got {len(targets)}")
         if "exact" in rules:
             _check_dtypes(targets, found)
+        if "partial" in rules:
+            fitting = [t for t, result in zip(targets, found, strict=True) if t._raw.shape == result._raw.shape]
+            dispatch.check_out_apart(fitting, given)
         for target, result in zip(targets, found, strict=True):
             dispatch.put(target, result._raw)
         return out
@@ -222,7 +229,10 @@ def overloaded(
         @functools.wraps(choose)
         def run(*args: Any, **kwargs: Any) -> Any:
             chosen, *given = choose(*args, **kwargs)
-            return chosen(*given)
+            try:
+                return chosen(*given)
+            except dtypes.NoPlainNumber:
+                return chosen(*map(dispatch.plain_number, given))
 
         run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
 
@@ -234,7 +244,7 @@ def overloaded(
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
 
-        public = with_out(run, str(out).split()) if out else accepting(run, numpy_names(_parameters(choose)))
+        public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):
             if function:
                 functions[known] = public

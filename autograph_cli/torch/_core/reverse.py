@@ -6,15 +6,17 @@ wrapped tensors is worked out from calls on what they wrap.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from . import dtypes
 from .device_dispatch import beside, kernels
 from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
-from .node import LEAF, AccumulateGrad, Node, edge_of
+from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
 from .state import L
 from .tensor import Tensor, Wrapped, make
@@ -188,10 +190,27 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     if isinstance(x, Batched):
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
-        return operations.alias(x)
+        return _own_alias(x)
+    if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made: Tensor = share(x, counts=True)
     made.requires_grad = True
     return belongs_here(made)
+
+
+def _own_alias(x: Tensor) -> Any:
+    made = operations.alias(x)
+    edge = edge_of(made)
+    if edge is not None:
+        edge[0].__class__ = _own_alias_node()
+    return made
+
+
+@functools.cache
+def _own_alias_node() -> type[Node]:
+    """The node of an alias by which a transform differentiates."""
+    node = table["alias"].node
+    return type(node)(node.__name__, (node,), {"__slots__": (), "_unseen": True})
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
@@ -231,9 +250,7 @@ def outer_history(x: Tensor) -> tuple[bool, str | None]:
     edge = edge_of(x)
     if edge is None or all(getattr(leaf.variable, "_born", None) is not None for leaf in leaves_behind(edge[0])):
         return False, None
-    node = edge[0]
-    while node.__class__ is table["alias"].node:
-        node = node._edges[0][0]
+    node = shown(edge)[0]
     return True, None if node.__class__ is AccumulateGrad else type(node).__name__
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .._kernels.lazy import Lazy, resolved
+from .interrupts import contextmanager
 from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import L
 
@@ -43,6 +44,16 @@ class SavedResult:
         self._counter = version
 
 
+class SavedView(SavedResult):
+    """The result of a change of a view in place: its history is that of the view, which its base's leads to."""
+
+    __slots__ = ("_seen_from",)
+
+    def __init__(self, item: SavedResult, node: Node) -> None:
+        super().__init__(item._raw, item._counter)
+        self._seen_from = weakref.ref(node)
+
+
 class SavedList:
     """A saved list of tensors that have no gradient (indices), with the versions they had."""
 
@@ -63,7 +74,7 @@ class SavedList:
 
     def raws(self) -> list[Any]:
         """Their arrays, checked likewise."""
-        return [None if t is None else t._raw for t in self.tensors()]
+        return [None if t is None else resolved(t._raw) for t in self.tensors()]
 
 
 class Packed:
@@ -88,7 +99,7 @@ class Packed:
 
     @property
     def _raw(self) -> Any:
-        return self.tensor()._raw
+        return resolved(self.tensor()._raw)
 
 
 def freed() -> RuntimeError:
@@ -107,6 +118,12 @@ def check_version(node: Node, index: int) -> None:
     if now == expected:
         return
     raise version_error(item._raw, _origin(node, index), now, expected)
+
+
+def opened_raw(node: Node, index: int) -> Any:
+    """The elements of the tensor saved at `index`; PyTorch's error if it was changed in place since."""
+    check_version(node, index)
+    return resolved(node._saved[index]._raw)
 
 
 def check_versions(node: Node, opens: bool = False) -> None:
@@ -171,8 +188,11 @@ def unpack(node: Node, index: int) -> Any:
     if item.__class__ is Packed:
         return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
     check_version(node, index)
-    if item.__class__ is SavedResult:
+    if isinstance(item, SavedResult):
         number = node._item_results[index]
+        history = item._seen_from() if item.__class__ is SavedView else None
+        if history is not None:
+            node, number = history, 0
         tensor = make(item._raw, (node, number) if number in node._differentiable else None)
         tensor._counter = item._counter
         return tensor
@@ -205,12 +225,15 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
 def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
     for item in items:
-        if getattr(item, "_counter", None) is INFERENCE:
+        seen = getattr(item, "_counter", None)
+        if seen is INFERENCE:
             raise inference_saved()
+        if seen is None and getattr(item, "_raw", None).__class__ is Lazy:
+            item._counter = [0]  # so that `opened_raw` opens it
     if L.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
-        return PackedItems(items)
+        return packed_items(node, items)
     versions = {
         i: item._counter[0]
         for i, item in enumerate(items)
@@ -225,6 +248,12 @@ class PackedItems(tuple[Any, ...]):
     """What a node saved, of which some was taken over by hooks."""
 
     __slots__ = ()
+
+
+def packed_items(node: Node, items: list[Any]) -> PackedItems:
+    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain way."""
+    extra_of(node)
+    return PackedItems(items)
 
 
 @contextmanager
@@ -269,9 +298,8 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     else:
         return item
     pack, unpack_hook = L.saved_hooks[-1]
-    hooks, mode = L.saved_hooks, L.grad
+    hooks, mode, version = L.saved_hooks, L.grad, given._version
     L.saved_hooks, L.grad = (), False
-    version = given._version
     try:
         packed = pack(given)
     finally:
@@ -286,24 +314,36 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node."""
+    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out from it."""
 
-    def __init__(self, node: Node, index: int) -> None:
+    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+        self._derived = derived
         self._node = node
         self._index = index
+        self._place = place
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
-        node, index = self._node, self._index
+        node, index, place = self._node, self._index, self._place
+        if self._derived:
+            raise NotImplementedError(
+                f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
+                f"_saved_{node._item_names[index]}; register them there"
+            )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        if isinstance(node._saved[index], Packed) and node._saved[index].hooked:
+        item = node._saved[index] if place is None else node._saved[index]._items[place]
+        if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
             )
-        if node._saved[index] is None:
+        if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index)
+        tensor = unpack(node, index) if place is None else node._saved[index].tensors()[place]
+        packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
+        if place is not None:
+            node._saved[index]._items[place] = packed
+            return
         items = list(node._saved)
-        items[index] = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        node._saved = PackedItems(items)
+        items[index] = packed
+        node._saved = packed_items(node, items)

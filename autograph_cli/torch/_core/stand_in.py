@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import memory_of
 from .._kernels.meta import Geometry
 
 NO_ITEM = (
@@ -33,7 +34,7 @@ class StandIn(Geometry):
 
     def __init__(self, raw: Any, bdim: int) -> None:
         self._whole = whole(raw)
-        raw = raw._geometry if isinstance(raw, StandIn) else raw
+        raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
         if raw.shape[bdim]:
             self._geometry = raw[(slice(None),) * bdim + (0, ...)]
         else:

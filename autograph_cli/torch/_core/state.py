@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from . import fp_warnings
+from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
@@ -60,8 +61,10 @@ class Shared:
         "check_nan",
         "default_device",
         "default_dtype",
+        "lazy",
         "observer",
         "reserved",
+        "sparse",
         "special",
         "without_grad",
         "witness",
@@ -71,6 +74,10 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.sparse = 0
+        """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
+        self.lazy = 0
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
@@ -118,12 +125,19 @@ class Local(threading.local):
     watcher: Any = None
     """Stands between operations and their kernels (see utils/_selective.py), if there is one."""
 
+    function_modes: tuple[Any, ...] = ()
+    """Modes that are asked instead of public functions, the innermost last (see overrides.py)."""
+    overrides_off: int = 0
+    """Whether classes, or classes and modes, are not asked instead of functions."""
+
     @property
+    @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
         return S.anomaly
 
     @anomaly.setter
+    @uninterruptible
     def anomaly(self, on: bool) -> None:
         S.anomaly = on
 
@@ -133,6 +147,7 @@ class Local(threading.local):
         return S.check_nan
 
     @check_nan.setter
+    @uninterruptible
     def check_nan(self, on: bool) -> None:
         S.check_nan = on
 
@@ -142,19 +157,21 @@ class Local(threading.local):
         return self._grad
 
     @grad.setter
+    @uninterruptible
     def grad(self, on: bool) -> None:
-        if bool(on) is not self._grad:
-            with _switching:
-                S.without_grad += -1 if on else 1
-            self._grad = bool(on)
+        if on:
+            if not self._grad:
+                self._grad = True
+                S.without_grad -= 1
+        elif self._grad:
+            S.without_grad += 1
+            self._grad = False
 
     @property
     def records(self) -> bool:
         """Whether operations leave a graph: grad mode is on, and inference mode is not."""
         return self._grad and not self.inference
 
-
-_switching = threading.Lock()
 
 S = Shared()
 L = Local()
@@ -173,6 +190,8 @@ _MODES = (
     "forward",
     "autocast",
     "wrapping",
+    "function_modes",
+    "overrides_off",
 )
 
 
@@ -181,13 +200,13 @@ def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     from .autocast import settings as casting
 
-    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved), dict(vars(casting))
+    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy), dict(vars(casting))
     modes = [getattr(L, name) for name in _MODES]
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved
+        S.special = special + S.reserved + S.lazy
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(L, name, mode)
         vars(casting).update(casts)

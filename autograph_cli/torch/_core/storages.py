@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.lazy import Lazy, memory_of
 from .._kernels.meta import Meta
 from .stand_in import StandIn, whole
 
 
 def owner(raw: Any) -> Any:
     """The array that owns the memory of `raw`."""
-    raw = whole(raw)
+    raw = memory_of(whole(raw))
     if raw.__class__ is Meta:
         return raw.whole()
     while True:
@@ -29,7 +30,7 @@ def address(raw: Any) -> int:
     """Where the first element lies."""
     if raw.__class__ is Meta:
         return int(raw.address)
-    interface = (raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
+    interface = memory_of(raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
     found: int = interface["data"][0]
     return found
 
@@ -47,6 +48,8 @@ def capacity(raw: Any) -> int:
 def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of `raw`."""
     kind = raw.dtype if dtype is None else np.dtype(dtype)
+    if raw.__class__ is Lazy:
+        return Lazy(window(raw.memory, shape, strides, offset, dtype), raw.bits)
     if raw.__class__ is Meta:
         return raw.window(shape, [s * kind.itemsize for s in strides], offset * kind.itemsize, dtype)
     if not all(shape):
@@ -67,6 +70,8 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
 def resized(raw: Any, shape: tuple[int, ...]) -> Any:
     """The memory of `raw` in another shape, row by row; a copy where it has no room for that."""
     count = math.prod(shape)
+    if raw.__class__ is Lazy:
+        return Lazy(resized(raw.memory, shape), raw.bits)
     if raw.__class__ is Meta:
         return Meta(shape, raw.dtype)
     if offset_in(raw) + count <= capacity(raw):

@@ -10,11 +10,29 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .node import LEAF, AccumulateGrad, Handle, Node, View, edge_of, extra_of, marks_leaf
+from .node import (
+    LEAF,
+    AccumulateGrad,
+    Handle,
+    Node,
+    View,
+    add_hook,
+    edge_of,
+    extra_of,
+    has_no_history,
+    marks_leaf,
+    shown,
+)
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_rows import Rows
+from .sparse_arrays import Coo, Csr
 from .state import L
+from .user_warnings import warn
+
+
+def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class that is not asked instead of functions."""
+    return func(*args, **(kwargs or {}))
 
 
 class TensorMeta:
@@ -58,13 +76,24 @@ class Tensor(metaclass=Named):
         return legacy_constructor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """NotImplementedError for a class that wants to be asked instead of an operation: operations do not ask."""
+        """A class that may be asked instead of functions makes them look; NotImplementedError for one that has a `__torch_dispatch__`."""
         super().__init_subclass__(**kwargs)
-        for name in ("__torch_function__", "__torch_dispatch__"):
-            if getattr(vars(cls).get(name), "__name__", "_disabled") == name:
-                raise NotImplementedError(
-                    f"{cls.__name__}.{name} is not available in autograph's engine: operations do not call it"
-                )
+        if "__torch_dispatch__" in vars(cls) and vars(cls)["__torch_dispatch__"] is not disabled:
+            raise NotImplementedError(
+                f"{cls.__name__}.__torch_dispatch__ is not available in autograph's engine: define `__torch_function__`, or use a "
+                "TorchDispatchMode"
+            )
+        if cls.__torch_function__ is not disabled:
+            from .overrides import activate
+
+            activate()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What operations on instances of a subclass give: instances of it."""
+        from .overrides import default
+
+        return default(cls, func, types, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -92,13 +121,14 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, strided
+        from .layout import sparse_coo, sparse_csr, strided
 
-        return sparse_coo if self.is_sparse else strided
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Rows)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo)
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
     is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = is_sparse_csr = property(lambda self: False)
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
     is_cpu = property(lambda self: self._raw.__class__ is not Meta)
     itemsize = property(lambda self: self.dtype.itemsize)
@@ -127,7 +157,7 @@ class Tensor(metaclass=Named):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
         view = self._edge if self._edge.__class__ is View else None
         if not wanted:
@@ -137,7 +167,7 @@ class Tensor(metaclass=Named):
                 view.edge = None
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not L.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
@@ -153,14 +183,13 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("requires_grad_")
-        if not requires_grad or self.is_leaf:
+        if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
-        edge = self._edge
-        return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
+        return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
@@ -168,18 +197,18 @@ class Tensor(metaclass=Named):
         if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
-        return None if edge is None else edge[0]
+        return None if edge is None else shown(edge)[0]
 
     @property
     def output_nr(self) -> int:
         edge = None if marks_leaf(self._edge) else edge_of(self)
-        return 0 if edge is None else edge[1]
+        return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
         meta = self._meta
         found = None if meta is None else meta.grad
-        if found is None and not self.is_leaf and not (meta is not None and meta.retains):
+        if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
             _warn_non_leaf_grad()
         return found
 
@@ -241,6 +270,16 @@ class Tensor(metaclass=Named):
         self._edge = None
         return self
 
+    @property
+    def volatile(self) -> bool:
+        """What switched gradients off before `torch.no_grad`."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+
     def is_inference(self) -> bool:
         return self._counter is INFERENCE
 
@@ -276,24 +315,24 @@ class Tensor(metaclass=Named):
         if marks_leaf(self._edge):
             meta = self.meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
-            return Handle(meta.hooks, hook)
+            return add_hook(meta.hooks, hook)
         edge = edge_of(self)
         if edge is None:
-            return Handle({}, hook)
+            return add_hook({}, hook)
         node, number = edge
         extra = extra_of(node)
         extra.tensor_hooks = {} if extra.tensor_hooks is None else extra.tensor_hooks
-        return Handle(extra.tensor_hooks.setdefault(number, {}), hook)
+        return add_hook(extra.tensor_hooks.setdefault(number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(leaf)` after a gradient was added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
+        if not has_no_history(self):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         meta = self.meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
-        return Handle(meta.post_hooks, hook)
+        return add_hook(meta.post_hooks, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `.grad`."""
@@ -303,7 +342,7 @@ class Tensor(metaclass=Named):
             from .interpreter_stack import refuse_call
 
             refuse_call("retain_grad")
-        if self.is_leaf or self.retains_grad:
+        if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
         node, number = edge_of(self)
@@ -319,6 +358,7 @@ class Wrapped(Tensor):
     """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
 
     __slots__ = ()
+    __torch_function__ = disabled
 
     _level: Any
 
@@ -402,13 +442,10 @@ _C_TYPES = {
 
 
 def _warn_non_leaf_grad() -> None:
-    import warnings
 
-    warnings.warn(
+    warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
         "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
         ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
-        UserWarning,
-        stacklevel=3,
+        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import dispatch
 from .device_dispatch import kernels
-from .interpreter_stack import BatchLevel, Level, belongs_here, below, new, refuse_call, refuse_captured
+from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
 from .node import View
 from .op_traits import RANDOM
 from .stand_in import NO_MEMORY, StandIn
@@ -177,7 +177,7 @@ def views_dual(x: Tensor) -> bool:
     edge = x._edge
     if edge.__class__ is not View or edge.base.__class__ is not Dual:
         return False
-    return bool(x._raw.dtype == edge.base._raw.dtype)
+    return edge.path is not None or bool(x._raw.dtype == edge.base._raw.dtype)
 
 
 # ---------------------------------------------------------------- operations
@@ -204,7 +204,7 @@ def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) ->
         return NotImplemented
     with below(level):
         found = level.inplace(op, args) if inplace else level.run(op, args)
-    return found if inplace or op.view else belongs_here(found)
+    return found if inplace else born_with(args[0], found) if op.view else belongs_here(found)
 
 
 def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:

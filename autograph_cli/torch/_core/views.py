@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels.lazy import bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from . import dtypes
+from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, Packed, freed, short_name
+from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
+from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, make
@@ -34,8 +37,10 @@ def counter(tensor: Tensor) -> list[int]:
     return tensor._counter
 
 
-def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False) -> Tensor:
-    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge."""
+def make_view(
+    out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False, op: Operation | None = None
+) -> Tensor:
+    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it otherwise."""
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
     out._counter = counter(base)
@@ -46,8 +51,27 @@ def make_view(out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = F
         creation = MULTIPLE if edge is not None else NO_GRAD
     if seen.__class__ is View and not creation:
         creation = seen.creation
-    out._edge = View(base, edge, out._counter[0], creation)
+    path = seen.path if seen.__class__ is View else None
+    if op is not None:
+        start = path or ((geometry(source._raw, base._raw),) if seen.__class__ is View else ())
+        path = (*start, op)
+    elif path is not None:
+        path = (*path, geometry(out._raw, base._raw))
+    out._edge = View(base, edge, out._counter[0], creation, path)
     return out
+
+
+def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
+    """A view of `base`, or of memory that lies like it, by the operations and windows by which another one was made."""
+    f, found, start = _operations(), base, address(base._raw)
+    for step in path:
+        if isinstance(step, tuple):
+            shape, strides, offset = step
+            apart = (address(found._raw) - start) // found._raw.itemsize
+            found = f.as_strided(found, shape, strides, offset - apart)
+        else:
+            found = step.function(found)
+    return found
 
 
 MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
@@ -78,18 +102,6 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
         # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
         return view.shape, strides_of(view), offset_in(view) - offset_in(base)
     return view.shape, strides_of(view), apart // view.itemsize
-
-
-def strides_of(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
-    size = raw.itemsize
-    found = [s // size for s in raw.strides]
-    if 0 in found:
-        shape = raw.shape
-        for d in range(len(found) - 1, -1, -1):
-            if not found[d] and shape[d] == 1:
-                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
-    return tuple(found)
 
 
 NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
@@ -140,8 +152,8 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     if view.creation:
         _refuse(view.edge, view.creation, "its base or another view of its base has been")
     before = view.edge if view.edge.__class__ is tuple else None
-    if tensor._raw.dtype != view.base._raw.dtype:
-        view.edge, view.version = edge_of(_other_dtype(view.base, tensor._raw)), version
+    if view.path is not None:
+        view.edge, view.version = edge_of(along(view.path, view.base)), version
         move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(_as_strided_node())
@@ -158,17 +170,6 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     return view.edge
 
 
-def _other_dtype(base: Tensor, window: Any) -> Tensor:
-    """`window` as a recorded view of its base, of which it reads complex numbers as pairs or pairs as complex numbers."""
-    f = _operations()
-    found: Tensor = f.view_as_real(base) if base._raw.dtype.kind == "c" else f.view_as_complex(base)
-    shape, strides, offset = geometry(window, base._raw)
-    if (shape, strides, offset) == geometry(found._raw, base._raw):
-        return found
-    made: Tensor = f.as_strided(found, shape, strides, offset)
-    return made
-
-
 @functools.cache
 def _as_strided_node() -> type[Node]:
     from .operation import table
@@ -179,12 +180,16 @@ def _as_strided_node() -> type[Node]:
 class CopySlices(Node):
     """Backward of an in-place change of a view: the gradient of the base, with the changed part replaced."""
 
-    __slots__ = ("base", "dtype", "view")
+    __slots__ = ("base", "bits", "dtype", "path", "view")
 
-    def __init__(self, function: Node, base: Tensor, view: Any) -> None:
+    def __init__(self, function: Node, base: Tensor, changed: Tensor) -> None:
+        view = changed._raw
         self.base = (base._raw.shape, strides_of(base._raw))
         self.view = geometry(view, base._raw)
         self.dtype = view.dtype
+        self.path = changed._edge.path
+        now, before = bits_of(view), bits_of(base._raw)
+        self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
         self._like = like_of(base._raw)
@@ -204,7 +209,7 @@ class CopySlices(Node):
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype, grad.__class__ is Meta)
         result[...] = grad
-        part = as_strided_raw(result, *self.view, self.dtype)
+        part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
         grads = self.function()._run_raw(f, part.copy("K"))
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
@@ -214,12 +219,7 @@ class CopySlices(Node):
             return self._run_wrapped(f, grad)
         result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
         result.copy_(grad)
-        same = grad._raw.dtype == self.dtype
-        part = (
-            f.as_strided(result, *self.view)
-            if same
-            else _other_dtype(result, as_strided_raw(result._raw, *self.view, self.dtype))
-        )
+        part = f.as_strided(result, *self.view) if self.path is None else along(self.path, result)
         grads = self.function()._run_recorded(f, f.clone(part))
         if grads[0] is None:
             part.zero_()
@@ -238,13 +238,20 @@ class CopySlices(Node):
         places[...] = np.arange(places.size).reshape(shape)
         changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
         flat = f.reshape(grad, (places.size,))
-        part = f.reshape(f.index_select(flat, 0, changed), self.view[0])
+        part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:
             flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
         else:
-            flat = f.index_copy(flat, 0, changed, f.reshape(f.expand(grads[0], self.view[0]), (changed._raw.size,)))
+            new = self._read(f, f.expand(grads[0], self.view[0]))
+            flat = f.index_copy(flat, 0, changed, f.reshape(new, (changed._raw.size,)))
         return (f.reshape(flat, shape), *grads[1:])
+
+    def _read(self, f: Any, part: Any) -> Any:
+        """What lies in the changed part as the view reads it, and the other way round."""
+        conj, neg = self.bits
+        part = f.conj(part) if conj else part
+        return f.neg(part) if neg else part
 
 
 # ---------------------------------------------------------------- in-place
@@ -264,11 +271,12 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
             _refuse(edge.edge, edge.creation, "is being")
         if asked and (edge.base.is_leaf or edge.edge is LEAF):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if asked and edge.edge is None:
+            # PyTorch does not ask for the view's new history here.
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def _check_mode(tensor: Tensor) -> None:
-    if L.before_change is not None:
-        L.before_change(tensor)
     if tensor._counter is INFERENCE and not L.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
@@ -307,6 +315,12 @@ _REFUSALS = {
 }
 
 
+def changes(tensor: Tensor) -> None:
+    """To be called before a tensor's memory is changed: what was saved of it may have to be copied."""
+    if L.before_change is not None:
+        L.before_change(tensor)
+
+
 def bump(tensor: Tensor) -> None:
     """Count one in-place change."""
     counter(tensor)[0] += 1
@@ -314,6 +328,8 @@ def bump(tensor: Tensor) -> None:
 
 def check_own_memory(raw: Any) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    if isinstance(raw, Sparse):
+        return
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -323,20 +339,17 @@ def check_own_memory(raw: Any) -> None:
 
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
-    if not (written.size and read.size and isinstance(read, np.ndarray)) and written is not read:
-        return
-    mine, theirs = owner(written), owner(read)
-    if mine is not theirs and mine.flags.owndata and theirs.flags.owndata:
-        return
-    if not apart and address(written) == address(read) and _steps(written) == _steps(read):
-        return
-    if written is read:
+    written, read = memory_of(written), memory_of(read)
+    if written is read and apart:
         raise _overlap()
-    dense = [
-        sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) + a.itemsize == a.nbytes
-        for a in (written, read)
-    ]
-    if all(dense) and np.may_share_memory(written, read):
+    if not (isinstance(written, np.ndarray) and isinstance(read, np.ndarray) and written.size and read.size):
+        return
+    begin, start = address(written), address(read)
+    end, stop = begin + written.nbytes, start + read.nbytes
+    if begin >= stop or start >= end:
+        return
+    same = begin == start and end == stop and strides_of(written) == strides_of(read)
+    if (apart or not same) and is_dense(written) and is_dense(read):
         raise _overlap()
 
 
@@ -347,6 +360,18 @@ def _overlap() -> RuntimeError:
     )
 
 
+def is_dense(raw: Any) -> bool:
+    """Whether the elements fill a stretch of memory, in whatever order."""
+    if raw.flags.c_contiguous:
+        return True
+    step = raw.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(raw.strides, raw.shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
 def _is_same(written: Tensor, read: Tensor) -> bool:
     """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
     a, b = written._raw, read._raw
@@ -355,23 +380,32 @@ def _is_same(written: Tensor, read: Tensor) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
 
 
-def _steps(raw: Any) -> list[tuple[int, int]]:
-    return [(n, s) for n, s in zip(raw.shape, raw.strides, strict=True) if n > 1]
-
-
-_APART = frozenset(("index_put", "index_add", "index_copy"))
+_APART = frozenset(("index_put", "index_add", "index_copy", "scatter", "scatter_add"))
 """What must not read a part of the memory that it writes, not even the same place."""
-_CHECKED_FIRST = frozenset(("index_put", "index_add", "index_copy", "copy"))
-"""What looks for overlap before it looks at shapes."""
 _MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
-_SAME_EVERYWHERE = frozenset(("fill", "zero", "masked_fill", "index_fill", "index_put"))
+_SAME_EVERYWHERE = frozenset(
+    (
+        "fill_Scalar",
+        "zero",
+        "masked_fill_Scalar",
+        "masked_fill_Tensor",
+        "index_fill_int_Scalar",
+        "index_fill_int_Tensor",
+        "index_put",
+    )
+)
 """What writes one value may write it several times to one place."""
 
 
 def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
+    if isinstance(tensor._raw, Sparse):
+        tensor._raw = raw
+        bump(tensor)
+        return
     if apart:
         check_own_memory(tensor._raw)
+    changes(tensor)
     if isinstance(tensor._raw, np.generic):
         tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
         if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
@@ -392,12 +426,15 @@ def rebase(tensor: Tensor, node: Node) -> None:
         move_retained(tensor, view)
         return
     before = edge_of(view.base)
-    copy = CopySlices(node, view.base, tensor._raw)
+    copy = CopySlices(node, view.base, tensor)
     view.base._edge = (copy, 0)
     move_retained(view.base, before)
     if S.observer is not None:
         S.observer.created(copy, (view.base,), (view.base,))
-    view_edge(tensor, copy.view)
+    view.version = -1
+    edge = view_edge(tensor, copy.view)
+    if edge is not None and any(item.__class__ is SavedResult for item in node._saved):
+        node._saved = tuple([SavedView(x, edge[0]) if x.__class__ is SavedResult else x for x in node._saved])
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:
@@ -424,27 +461,27 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         check_inplace(*args)
     else:
         _check_mode(target)
+    number = next_sequence_nr()
     edges = general.edges_of(op, args) if L.records else ()
     begun = 0 if S.witness is None else time.perf_counter_ns()
     wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if op.name == "abs" and target._raw.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    if op.name in _CHECKED_FIRST:
-        _check_apart(op, args)
-    result = _result_for(target, general.compute(op, args)[0])
     _check_apart(op, args)
+    compute = general.compute if L.watcher is None else L.watcher.changed
+    result = _result_for(target, compute(op, args)[0])
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
-    node = general.attach(op, args, [make(result)], edges) if wants and L.saved_hooks else None
-    write(target, result, apart=op.name not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
+    node = general.attach(op, args, [make(result)], edges, number) if wants and L.saved_hooks else None
+    write(target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         if node is None:
             out = make(target._raw)
             out._counter = counter(target)
-            node = general.attach(op, args, [out], edges)
+            node = general.attach(op, args, [out], edges, number)
         _date_back(node, target, before)
         if S.observer is not None:
             S.observer.created(node, args, (target,))

@@ -89,12 +89,13 @@ class Activation:
         return self.kept(grad, ~((a >= -lambd) & (a <= lambd)))
 
     def hardshrink(self, a: Any, lambd: Any = 0.5) -> Any:
+        lambd = self.held(lambd, a)
         return self.kept(a, ~((a >= -lambd) & (a <= lambd)))
 
     hardshrink_backward = softshrink_backward
 
     def threshold(self, a: Any, threshold: Any, value: Any) -> Any:
-        return self.where(a <= threshold, self.number(value, a), a)
+        return self.where(a <= self.held(threshold, a), self.held(value, a), a)
 
     def _prelu_kernel(self, a: Any, weight: Any) -> Any:
         return self.where(a > 0, a, weight * a)

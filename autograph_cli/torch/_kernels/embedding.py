@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.sparse_rows import Rows
+from .._core.sparse_arrays import Coo
 from .meta import readable
 
 SUM, MEAN, MAX = 0, 1, 2
@@ -53,7 +53,7 @@ class Embedding:
         rows = grad.reshape(places.size, grad.shape[-1])
         if padding_idx >= 0:
             rows, places = rows[places != padding_idx], places[places != padding_idx]
-        return Rows(places.astype("int64"), rows, (count, rows.shape[-1]))
+        return Coo(places.astype("int64")[None], rows, (count, rows.shape[-1]))
 
     def _bag(
         self,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
+
+from .._core.dtypes import check_held
 
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
@@ -20,9 +23,13 @@ class Indexing:
 
     def index(self, a: Any, indices: Any) -> Any:
         try:
-            return a[self._whole(indices)]
+            found = a[self._whole(indices)]
         except IndexError:
             raise self._index_error(a, indices) from None
+        strides = [step for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+        if found.ndim < 2 or any(map(operator.lt, strides, strides[1:])):
+            return found
+        return found.ravel().reshape(found.shape)
 
     def _whole(self, indices: Any) -> Any:
         return tuple(slice(None) if i is None else i for i in indices)
@@ -132,6 +139,7 @@ class Indexing:
         return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self._written(a, dim, index, value, self._put)
 
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
@@ -184,6 +192,7 @@ class Indexing:
         )
 
     def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self._slices(a, dim, index, value, self._put)
 
     index_fill_int_Tensor = index_fill_int_Scalar
@@ -228,13 +237,14 @@ class Indexing:
         return grad
 
     def fill_Scalar(self, a: Any, value: Any) -> Any:
+        check_held(value, a.dtype)
         return self.xp.full(a.shape, value, a.dtype)
 
     def fill_Tensor(self, a: Any, value: Any) -> Any:
         return self.xp.full(a.shape, value, a.dtype)
 
     def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
-        return self.chosen(mask, a.dtype.type(value), a)
+        return self.chosen(mask, self.held(value, a), a)
 
     def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]
@@ -262,4 +272,4 @@ class Indexing:
 
     def nonzero(self, a: Any) -> Any:
         places = self.xp.nonzero(a if a.ndim else a.reshape(1))
-        return self.xp.stack(places, axis=1) if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")
+        return self.xp.stack(places).T if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")

@@ -33,7 +33,7 @@ class Linear:
     def addmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         product = self.mm(x, y)
         if alpha != 1:
-            product *= product.dtype.type(alpha)
+            product *= self.held(alpha, product)
         if beta == 0:
             return product
         product += a if beta == 1 else a * a.dtype.type(beta)
@@ -52,7 +52,7 @@ class Linear:
         return self._added(a, self.bmm(x, y).sum(0, dtype=a.dtype), beta, alpha)
 
     def _added(self, a: Any, product: Any, beta: Any, alpha: Any) -> Any:
-        product = product if alpha == 1 else product * product.dtype.type(alpha)
+        product = product if alpha == 1 else product * self.held(alpha, product)
         if beta == 0:
             return product
         return product + (a if beta == 1 else a * a.dtype.type(beta))

@@ -97,7 +97,7 @@ class Triangles:
         lu = xp.array(a, order="C")
         m, n = lu.shape[-2:]
         k = min(m, n)
-        flat = lu.reshape(-1, m, n)
+        flat = lu.reshape(math.prod(lu.shape[:-2]), m, n)
         pivots = xp.empty((len(flat), k), xp.int32)
         info = xp.zeros(len(flat), xp.int32)
         if a.__class__ is np.ndarray and len(flat) <= k:

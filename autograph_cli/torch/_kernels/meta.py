@@ -77,7 +77,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     (5, 1000000)
     """
 
-    __slots__ = ("__weakref__", "_geometry", "memory")
+    __slots__ = ("__weakref__", "_geometry", "bits", "memory")
 
     def __init__(self, shape: Any, dtype: Any = float, strides: Any = None) -> None:
         dtype = np.dtype(dtype)
@@ -87,11 +87,19 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         self._geometry = _placed(_NOWHERE, shape, strides, dtype)
         reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
         self.memory = _Reserved(reach if self.size else 0)
+        self.bits = (False, False)
 
     def _view(self, geometry: Any) -> Meta:
         made = object.__new__(Meta)
         made._geometry = geometry
         made.memory = self.memory
+        made.bits = self.bits
+        return made
+
+    def with_bits(self, bits: tuple[bool, bool]) -> Meta:
+        """The same with other conjugate and negative bits (see lazy.py)."""
+        made = self._view(self._geometry)
+        made.bits = bits
         return made
 
     # -- what it is

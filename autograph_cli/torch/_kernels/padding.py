@@ -14,6 +14,7 @@ class Frames:
     added_at: Any
 
     def constant_pad_nd(self, a: Any, pad: Any, value: Any = 0) -> Any:
+        value = self.held(value, a)
         frame, inside = [(0, 0)] * a.ndim, [slice(None)] * a.ndim
         for i in range(len(pad) // 2):
             left, right = pad[2 * i], pad[2 * i + 1]

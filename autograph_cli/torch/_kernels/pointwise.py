@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, number_dtype, result_dtype
+from .._core.dtypes import FROM_NUMPY, check_held, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import S
+from .meta import readable
 
 _MANY = 4_096
 """From so many numbers on, one pass over memory is worth a slower call."""
@@ -51,7 +52,6 @@ class Pointwise:
             "log",
             "log2",
             "log10",
-            "log1p",
             "sqrt",
             "sin",
             "cos",
@@ -87,7 +87,6 @@ class Pointwise:
         )
     } | {
         "asin": "arcsin",
-        "acos": "arccos",
         "atan": "arctan",
         "asinh": "arcsinh",
         "acosh": "arccosh",
@@ -124,11 +123,14 @@ class Pointwise:
         return self.xp.arctan2(a, b)
 
     def sub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
-        if a.dtype.kind == "b":
+        kind = a.dtype.kind
+        if kind == "b":
             raise RuntimeError(
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
                 "instead."
             )
+        if kind == "c":
+            return self._complex_sub(a, b if alpha == 1 else b * self.number(alpha, b))
         return a - b if alpha == 1 else a - b * self.number(_alpha(alpha, b), b)
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
@@ -139,12 +141,18 @@ class Pointwise:
     def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
-        return a - self.number(other * alpha, a)
+        other = self.number(other * alpha, a)
+        return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
+
+    def _complex_sub(self, a: Any, b: Any) -> Any:
+        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other branch."""
+        return a + self.number(-1, b) * b
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
-        return self.number(other, a) - (a if alpha == 1 else a * self.number(alpha, a))
+        scaled, other = a if alpha == 1 else a * self.number(alpha, a), self.number(other, a)
+        return other - scaled if a.dtype.kind != "c" else self._complex_sub(other, scaled)
 
     def number(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array."""
@@ -152,6 +160,11 @@ class Pointwise:
             return like.dtype.type(x)
         except OverflowError:
             return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
+
+    def held(self, x: Any, like: Any) -> Any:
+        """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
+        check_held(x, like.dtype)
+        return self.number(x, like)
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -166,10 +179,32 @@ class Pointwise:
     def mul_Scalar(self, a: Any, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(S.default_dtype)
+        elif other.__class__ is complex and a.dtype.kind != "c":
+            a, other = self.with_number(a, other)
         return a * self.number(other, a)
 
     def reciprocal(self, a: Any) -> Any:
         return self.number(1, a) / a
+
+    def log1p(self, a: Any) -> Any:
+        if a.dtype.kind != "c":
+            return self.xp.log1p(a)
+        x, y, one = a.real, a.imag, self.number(1, a.real)
+        near = x * (one + one + x) + y * y
+        small = self.xp.where(near == 0, x, self.xp.log1p(self.xp.where(self.xp.abs(a) < 0.5, near, one)) / (one + one))
+        size = self.xp.where(self.xp.abs(a) < 0.5, small, self.xp.log(self.xp.hypot(x + one, y)))
+        return self.from_parts(size, self.xp.arctan2(y, x + one))
+
+    def from_parts(self, real: Any, imag: Any) -> Any:
+        """Complex numbers of their parts; a sum with an imaginary number would lose signs of zeros, and make infinity nan."""
+        made = self.xp.empty_like(real + imag, FROM_NUMPY[real.dtype].to_complex().numpy)
+        made.real[...] = real
+        made.imag[...] = imag
+        return made[()]
+
+    def acos(self, a: Any) -> Any:
+        found = self.xp.arccos(a)
+        return found + self.number(0, found) if found.dtype.kind == "c" else found
 
     def rsqrt(self, a: Any) -> Any:
         return self.number(1, a) / self.xp.sqrt(a)
@@ -183,13 +218,37 @@ class Pointwise:
             return a * a
         if exponent == 3:
             return a * a * a
-        if exponent == 0.5 and a.dtype.kind == "f":
+        if exponent == 0.5 and a.dtype.kind in "fc":
             return self.xp.sqrt(a)
+        if a.dtype.kind == "c" and exponent in (-0.5, -1):
+            return self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
+        if a.dtype.kind == "c":
+            return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
+        if exponent < 0 if a.dtype.kind in "iu" else False:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
         found = self.xp.power(a, self.number(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
-        return self.xp.power(a, b)
+        if a.dtype.kind == "c":
+            return self._complex_pow(a, b)
+        if b.dtype.kind != "i":
+            return self.xp.power(a, b)
+        # As in C: of the inverses of integers, only those of 1 and -1 are integers.
+        below = b < 0
+        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
+        return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
+
+    def _complex_pow(self, a: Any, b: Any) -> Any:
+        """exp(b log a), and what C makes of it where a is 0: 0, infinity or nan, by the sign of the real part of b."""
+        found, zero = self.xp.exp(b * self.xp.log(a)), a == 0
+        if not readable(zero) or not zero.any():
+            return found
+        limits = [
+            self.number(n, found) for n in (complex(0, -0.0), complex(math.inf, math.nan), complex(math.nan, math.nan))
+        ]
+        limit = self.xp.where(b.real > 0, limits[0], self.xp.where(b.real < 0, *limits[1:]))
+        return self.xp.where(zero, limit, found)[()]
 
     def sigmoid(self, a: Any) -> Any:
         one = self.number(1, a)
@@ -204,6 +263,11 @@ class Pointwise:
         return a.conj() if a.dtype.kind == "c" else a
 
     conj_physical = conj
+
+    def resolve_conj(self, a: Any) -> Any:
+        return a
+
+    resolve_neg = resolve_conj
 
     def is_complex(self, a: Any) -> bool:
         return bool(a.dtype.kind == "c")
@@ -302,17 +366,17 @@ class Pointwise:
 
     def pow_Scalar(self, number: Any, exponent: Any) -> Any:
         exponent, number = self.with_number(exponent, number)
-        return self.xp.power(number, exponent)
+        return self.pow(number, exponent) if number != 1 else self.xp.ones_like(exponent)
 
     def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return self.sub(b, a, alpha)
 
     def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
-        return a + (x * y if value == 1 else x * y * self.number(value, a))
+        return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
-        return a + (x / y if value == 1 else x / y * self.number(value, a))
+        return a + (x / y if value == 1 else x / y * self.held(value, a))
 
     def frac(self, a: Any) -> Any:
         return a - self.xp.trunc(a)
@@ -346,7 +410,7 @@ class Pointwise:
         return grad * self.conj((self.number(1, output) - output) * output)
 
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
-        w = self.number(weight, a)
+        w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Any) -> Any:
@@ -355,11 +419,12 @@ class Pointwise:
     def conj_number(self, number: Any) -> Any:
         return number.conjugate() if isinstance(number, complex) else number
 
-    def log_of_number(self, number: Any) -> Any:
-        return self.xp.log(number)
+    def log_of_number(self, number: Any, beside: Any) -> Any:
+        return self.xp.log(complex(number) if number and beside.dtype.kind == "c" else number)
 
     def zero_raised(self, base: Any, exponent: Any) -> Any:
-        return (base == 0) & (exponent.real >= 0)
+        raised = (base == 0) & (exponent.real >= 0)
+        return raised & (exponent.imag == 0) if exponent.dtype.kind == "c" else raised
 
     def full_like_number(self, a: Any, number: Any) -> Any:
         return a.dtype.type(number)
@@ -393,7 +458,7 @@ class Pointwise:
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)
-        made[...] = a
+        self.xp.copyto(made, a, casting="unsafe")
         return made[()]
 
     _to_copy = cast

@@ -126,7 +126,7 @@ class Reduction:
         return self.xp.logaddexp.accumulate(a, axis=dim)
 
     def cast_like(self, a: Any, like: Any) -> Any:
-        return a.astype(like.dtype)
+        return a.astype(like.dtype, copy=False)
 
     def has_zero(self, a: Any) -> bool:
         return bool((a == 0).any())
@@ -156,7 +156,7 @@ class Reduction:
         if dtype is not None:
             a = a.astype(dtype)
         size = self.xp.abs(a)
-        dim = dim if a.ndim else None
+        dim = None if dim == () or not a.ndim else dim
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):

@@ -217,10 +217,14 @@ class Special:
             x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
         )
 
-    @widened
     def sinc(self, x: Any) -> Any:
+        return self._whole_sinc(x).astype(x.dtype)[()] if x.dtype.kind == "c" else self._real_sinc(x)
+
+    def _whole_sinc(self, x: Any) -> Any:
         turned = math.pi * x
         return self.xp.where(x == 0, 1.0, self.xp.sin(turned) / turned)
+
+    _real_sinc = widened(_whole_sinc)
 
     def arange_like(self, start: float, end: float, step: float, like: Any) -> Any:
         return self.xp.arange(start, end, step, like.dtype)

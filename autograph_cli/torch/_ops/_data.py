@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.state import S
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 
 SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
@@ -104,7 +104,6 @@ def _warn_slow() -> None:
     warn_once(
         "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
         "single numpy.ndarray with numpy.array() before converting to a tensor.",
-        stacklevel=6,
     )
 
 
@@ -235,20 +234,9 @@ def _overflow(dtype: np.dtype[Any]) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtypes.FROM_NUMPY[dtype].name} without overflow")
 
 
-_said: set[str] = set()
-
-
-def warn_once(message: str, stacklevel: int) -> None:
-    """A UserWarning that one process gives once."""
-    if message not in _said:
-        _said.add(message)
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
-
-
 def warn_scalar() -> None:
     """Say that a number is taken out of a tensor that requires a gradient."""
     warn_once(
         "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
         "Consider using tensor.detach() first.",
-        stacklevel=4,
     )

@@ -1,10 +1,12 @@
-"""Errors of linear algebra, and formulas that refuse."""
+"""Errors that several families raise, and formulas that refuse."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .._core.class_names import type_name
 from .._core.operation import Formula
+from .._core.tensor import Tensor
 
 
 class LinAlgError(RuntimeError):
@@ -22,3 +24,11 @@ def not_implemented(name: str) -> Formula:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return refuse
+
+
+def all_tensors(given: Any) -> Any:
+    """What is given, if it is tensors throughout; a TypeError otherwise."""
+    for i, x in enumerate(given):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(x)}")
+    return given

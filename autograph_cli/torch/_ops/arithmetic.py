@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.dispatch import check_bool, wrap_number
 from .._core.operation import Formula, operation
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
@@ -26,6 +27,7 @@ def no_derivative(name: str) -> Formula:
 add = operation(
     "add(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
@@ -33,12 +35,14 @@ add = operation(
 sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    number_first=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     inline="{self} * {other}",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
@@ -46,6 +50,7 @@ mul = operation(
 true_divide = operation(
     "div(Tensor self, Tensor other)",
     promotes=True,
+    number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
@@ -53,7 +58,9 @@ true_divide = operation(
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
     promotes=True,
+    number_first=True,
     node="DivBackward2",
+    saved={"rounding_mode": "rounding_mode"},
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )
@@ -67,7 +74,10 @@ pow_tensor = operation(
         grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1))),
     ),
     exponent=lambda f, grad, self, exponent, result: (
-        grad * f.where(f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(self)))
+        grad
+        * f.where(
+            f.zero_raised(self, exponent), f.zero_beside(result), f.conj(result * f.log(f.cast_like(self, result)))
+        )
     ),
 )
 pow_scalar = operation(
@@ -84,12 +94,12 @@ scalar_pow = operation(
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
-            f.conj(f.mul_Scalar(result, f.log_of_number(self)))
+            f.conj(f.mul_Scalar(result, f.log_of_number(self, exponent)))
             if self != 0
             else f.where(
-                f.ge(exponent, f.zeros_like(exponent)),
+                f.zero_raised(self, exponent),
                 f.zero_beside(result),
-                f.conj(f.mul_Scalar(result, f.log_of_number(self))),
+                f.conj(f.mul_Scalar(result, f.log_of_number(self, exponent))),
             )
         )
     ),
@@ -129,6 +139,13 @@ remainder = operation(
     node="RemainderBackward1",
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
+)
+remainder_of_scalar = operation(
+    "remainder.Scalar_Tensor(Tensor self, Tensor other)",
+    "remainder",
+    promotes=True,
+    node="NotImplemented",
+    other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
     "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
@@ -183,14 +200,19 @@ addcmul = operation(
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
 )
+
+
+def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    squared = f.mul(tensor2, tensor2)
+    return f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), squared))
+
+
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
-    tensor2=lambda f, grad, tensor1, tensor2, value: (
-        f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), f.mul(tensor2, tensor2)))
-    ),
+    tensor2=_divided_by,
 )
 
 publish(mul, inplace=True, aliases=("multiply",))
@@ -202,7 +224,11 @@ publish(sub, inplace=True, aliases=("subtract",))
 
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-    return rsub_tensor(input, other, alpha=alpha) if isinstance(other, Tensor) else rsub_scalar(input, other, alpha)
+    if isinstance(other, Tensor):
+        return rsub_tensor(input, other, alpha=alpha)
+    if input._raw.dtype.kind == "b":
+        check_bool(True)
+    return rsub_scalar(input, other, alpha)
 
 
 @overloaded(aliases=("divide",))
@@ -229,7 +255,9 @@ def true_divide_(input: Tensor, other: Any) -> Any:
 
 
 @overloaded()
-def floor_divide(input: Tensor, other: Any) -> Any:
+def floor_divide(input: Any, other: Any) -> Any:
+    if not isinstance(input, Tensor):
+        return floor_divide_tensor, wrap_number(input, other), other
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
 
 
@@ -243,9 +271,7 @@ def pow(input: Any, exponent: Any) -> Any:
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
     if not isinstance(input, Tensor):
-        from .creation import scalar_tensor
-
-        return remainder, scalar_tensor(input, dtype=other.dtype), other
+        return remainder_of_scalar, wrap_number(input, other), other
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.dtype_checks import parameters_fit
 from .._core.operation import operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -112,6 +113,7 @@ def group_norm(
 @composite(method=False)
 def native_group_norm(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
     """The result of `group_norm`, with the means and the inverse deviations of the groups."""
+    parameters_fit(input, weight, bias)
     return normalization.group_norm_op(input, weight, bias, group, eps)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -31,6 +31,7 @@ flash_attention = operation(
     "(Tensor output, Tensor logsumexp)",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     nondifferentiable=("logsumexp",),
+    saved={"dropout_p": lambda: 0.0},
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -123,6 +124,11 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     )
 
 
+def _causal(query: Tensor, key: Tensor) -> Tensor:
+    """The mask that lets each position see those before it and itself."""
+    return make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
+
+
 def _attend(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool, scale: float | None
 ) -> tuple[Tensor, Tensor]:
@@ -137,12 +143,12 @@ def _attend(
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
     if causal:
-        mask = make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
-    right = operations.mul_Scalar(views.transpose_op(key, key.ndim - 2, key.ndim - 1), root)
+        mask = _causal(query, key)
+    right = operations.mul_Scalar(views.transpose(key, -2, -1), root)
     scores = linear.matmul(left, right)
     if mask is not None:
         scores = arithmetic.add(scores, _as_numbers(mask, query))
-    weights = safe_softmax(scores, scores.ndim - 1)
+    weights = safe_softmax(scores, dims.wrap(-1, scores.ndim))
     if dropout_p:
         weights = dropout(weights, dropout_p, True)
     return linear.matmul(weights, value), weights
@@ -161,11 +167,9 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
 
-    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal`, dtypes that differ, or where `KERNELS`
-    leave none to take.
+    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel does not take,
+    for dtypes that differ, or where `KERNELS` leave none to take.
     """
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: {in_c(key)} and "
@@ -181,8 +185,13 @@ def scaled_dot_product_attention(
         key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))
     if KERNELS["flash"] and _fits_flash(query, key, value, attn_mask, dropout_p):
         mask = None if attn_mask is None else _as_numbers(attn_mask, query)
+        if is_causal and mask is not None:
+            rows = _causal(query, key)
+            mask, is_causal = make(np.where(rows._raw, mask._raw, query._raw.dtype.type(-math.inf))), False
         found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
         return found
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not KERNELS["math"]:
         raise RuntimeError(_NO_KERNEL if KERNELS["flash"] else _NO_BACKEND)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]

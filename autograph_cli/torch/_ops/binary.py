@@ -255,7 +255,7 @@ conj_physically = operation(
     "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
 )
 publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
-publish(logaddexp, logaddexp2, fmax, fmin, signbit)
+publish(conj_physically, logaddexp, logaddexp2, fmax, fmin, signbit)
 
 
 @overloaded()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .._core.operation import operation
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from . import views
 from .classification import cross_entropy
 from .linear import linear
@@ -108,13 +108,11 @@ def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 def _can_chunk(target: Tensor, reduction: str, smoothing: float, out_features: Any, bias: Tensor | None) -> bool:
     if reduction in REDUCTIONS and smoothing == 0 and target._raw.dtype.name == "int64" and not out_features:
         return True
-    warnings.warn(
+    warn(
         "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing == 0, "
         f"target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={smoothing}, "
         f"target.dtype={target.dtype}, out_features={tuple(out_features)}, tracing=False, "
-        f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}.",
-        UserWarning,
-        stacklevel=3,
+        f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}."
     )
     return False
 

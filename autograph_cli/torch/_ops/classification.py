@@ -74,6 +74,12 @@ ctc = operation(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
     "(Tensor neg_log_likelihood, Tensor log_alpha)",
     node="CtcLossBackward0",
+    saved={
+        "neg_log_likelihood": None,
+        "log_alpha": None,
+        "result0": "neg_log_likelihood",
+        "result1": "log_alpha",
+    },
     nondifferentiable=("log_alpha",),
     log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: (
         f._ctc_loss_backward(
@@ -235,7 +241,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
         found: Tensor = operations.neg(reductions.sum(products, (d,)))
         return found
     total = operations.neg(reductions.sum(products))
-    return total if code == SUM else operations.div_Scalar(total, input._raw.size / classes if classes else math.nan)
+    return total if code == SUM else operations.div_Scalar(total, input._raw.size // classes if classes else math.nan)
 
 
 # ---------------------------------------------------------------- margins

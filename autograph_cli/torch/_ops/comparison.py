@@ -14,7 +14,7 @@ from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
 from .._core.operation import camel, operation
-from .._core.registry import composite, functions, methods, overloaded, publish, twin
+from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import S
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
@@ -76,7 +76,10 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
     def compare(self: Tensor, other: Any) -> Any:
         if _beyond(self, other):
             return beyond(self, other)
-        return between.op.operator(self, other)
+        found = between.op.operator(self, other)
+        if found is NotImplemented and name == "eq" and isinstance(other, np.ndarray):
+            return between(self, functions["from_numpy"](other))
+        return found
 
     choose.__name__ = change.__name__ = name
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
@@ -201,9 +204,9 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
         number_first=True,
     )
     publish(made, inplace=True)
-    run, in_place = made.op.operator, twin(made.op)
+    run = made.op.operator
     methods[f"__{symbol}__"] = run
-    methods[f"__i{symbol}__"] = lambda self, other: in_place(self, other) if is_operand(other) else NotImplemented
+    methods[f"__i{symbol}__"] = in_place_operator(made.op)
     if symbol.endswith("shift"):
         methods[f"__r{symbol}__"] = lambda self, other: (
             made(_wrapped(other, self), self) if is_operand(other) else NotImplemented

@@ -14,15 +14,17 @@ from . import conversion, views
 from . import unary as unary
 
 view_as_real_op = operation(
-    "view_as_real(Tensor self)", view=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))
+    "view_as_real(Tensor self)", view=True, rereads=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))
 )
 view_as_complex_op = operation(
-    "view_as_complex(Tensor self)", view=True, self=lambda f, grad: f.view_as_real(f.contiguous(grad))
+    "view_as_complex(Tensor self)",
+    view=True,
+    rereads=True,
+    self=lambda f, grad: f.view_as_real(f.resolve_conj(f.contiguous(grad))),
 )
 angle_op = operation(
     "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
 )
-CONJUGATE = unary._conj.op.node
 
 
 def angle_gradient(f: Any, grad: Any, self: Any) -> Any:
@@ -38,6 +40,11 @@ def view_as_real(input: Tensor) -> Tensor:
     """The memory of a complex tensor as pairs of real numbers; RuntimeError for a real one."""
     if not input.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if unary.is_conj(input):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as "
+            "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
+        )
     return view_as_real_op(input)
 
 
@@ -70,10 +77,10 @@ def _part(name: str, index: int) -> Any:
             if index:
                 raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
             return input
-        if index == 0 and input._edge.__class__ is tuple and input._edge[0].__class__ is CONJUGATE:
-            # PyTorch conjugates lazily, and takes that back before it looks at the memory.
-            input = unary.conj(input)
-        pairs = view_as_real_op(input)
+        conjugated = unary.is_conj(input)
+        pairs = view_as_real_op(unary.conj(input) if conjugated else input)
+        if conjugated and index:
+            pairs = unary._neg_view(pairs)
         return views.select_op(pairs, pairs.ndim - 1, index)
 
     def put(input: Tensor, value: Any) -> None:

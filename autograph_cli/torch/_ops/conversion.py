@@ -12,12 +12,14 @@ from .._core import device as devices
 from .._core import dims, dispatch, dtypes
 from .._core import layout as layouts
 from .._core.device_dispatch import NO_DATA, without_memory
+from .._core.memory_format import channels_last_order, copied, permuted_strides, settled, suggests_channels_last
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from .._core.views import strides_of
-from ._data import warn_once
+from . import unary as unary
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
@@ -31,14 +33,16 @@ def in_format(f: Any, a: Any, memory_format: Any) -> Any:
         return a
     order = _ORDERS.get(memory_format)
     if order is None:
-        return f.xp.ascontiguousarray(a)
+        return f.xp.ascontiguousarray(a) if a.__class__ is not np.ndarray else a.copy("C")
     if a.ndim != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
+    if a.__class__ is np.ndarray and a.size:
+        return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
     return f.xp.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
 
 
 def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
-    return in_format(f, f.cast(a, dtype), memory_format)
+    return in_format(f, settled(f.cast(a, dtype), a), memory_format)
 
 
 to_copy = operation(
@@ -85,14 +89,26 @@ clone_in_format = operation(
 def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype, or itself where nothing changes."""
     have = input._raw.dtype
-    if have == dtype and not copy and has_format(input._raw, memory_format):
+    if have == dtype and not copy and _suggests(input._raw, memory_format):
         return input
     category = dtypes.CATEGORY[dtype]
     if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
-        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+        warn_once("Casting complex values to real discards the imaginary part")
     run = to_copy if category >= dtypes.FLOATING else to_copy_plain
     made: Tensor = run(input, dtype, memory_format)
     return made
+
+
+def _suggests(raw: Any, memory_format: Any) -> bool:
+    """Whether `to` has nothing to do for a memory format."""
+    if memory_format in (None, layouts.preserve_format):
+        return True
+    order = _ORDERS.get(memory_format)
+    return (
+        suggests_channels_last(raw)
+        if order is not None and len(order) == raw.ndim
+        else order is None and not suggests_channels_last(raw)
+    )
 
 
 def has_format(raw: Any, memory_format: Any) -> bool:
@@ -213,8 +229,8 @@ def _fact(name: str, ask: Callable[[Tensor], Any], function: bool = False) -> No
 _fact("is_floating_point", lambda t: t.dtype.is_floating_point, function=True)
 _fact("is_complex", lambda t: t.dtype.is_complex, function=True)
 _fact("is_signed", lambda t: t.dtype.is_signed, function=True)
-_fact("is_conj", lambda t: False, function=True)
-_fact("is_neg", lambda t: False, function=True)
+_fact("is_conj", unary.is_conj, function=True)
+_fact("is_neg", unary.is_neg, function=True)
 _fact("is_pinned", lambda t: False)
 _fact("numel", lambda t: int(t._raw.size), function=True)
 _fact("nelement", lambda t: int(t._raw.size))

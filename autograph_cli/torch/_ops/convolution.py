@@ -10,15 +10,20 @@ from .._core.dtypes import c_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from .._kernels.convolution import output_size
 from . import views
+from .arithmetic import mul_scalar
+from .complexes import view_as_real
 from .padding import constant_pad
+from .unary import resolve_conj
 
 Sizes = tuple[int, ...]
 
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
     "int[] output_padding, int groups)",
+    saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     joint={
         (
             "input",
@@ -57,6 +62,11 @@ convolution_backward = operation(
 im2col = operation(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Im2ColBackward0",
+    saved={
+        "self_sizes": None,
+        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
+        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
+    },
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -157,14 +167,12 @@ def _check(
     ):
         raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
     same_scalar(input, weight)
-    if input.dtype.is_complex:
-        raise NotImplementedError(f"{name} of complex tensors is not available in autograph's engine yet")
     _signs(*(sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)))
     _check_channels(input._raw.shape[-dim - 1], weight._raw.shape, transposed, groups, input._raw.shape)
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
         raise RuntimeError(
-            f"Given transposed={int(transposed)}, weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
+            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
             f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
         )
 
@@ -205,12 +213,32 @@ def _batched(run: Any, input: Tensor, dim: int) -> Tensor:
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0)), 0)
 
 
+def _of_numbers(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any) -> Tensor:
+    """The convolution; of complex numbers by three of real ones (Gauss)."""
+    if not input.dtype.is_complex:
+        found: Tensor = convolution(input, weight, bias, *geometry)
+        return found
+    (x, xi), (w, wi) = _parts(input), _parts(weight)
+    b, bi = (None, None) if bias is None else _parts(bias)
+    real, imaginary = convolution(x, w, b, *geometry), convolution(xi, wi, None, *geometry)
+    both = convolution(x + xi, w + wi, None if b is None else b + bi, *geometry)
+    return real - imaginary + mul_scalar(both - real - imaginary, 1j)
+
+
+def _parts(x: Tensor) -> tuple[Tensor, Tensor]:
+    pairs = view_as_real(resolve_conj(x))
+    return views.select(pairs, -1, 0), views.select(pairs, -1, 1)
+
+
 def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
     """The input, and the padding that keeps its size: what is odd is added to the right beforehand."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(t % 2 for t in total):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+        )
         extra = [x for t in reversed(total) for x in (0, t % 2)]
         input = constant_pad(input, tuple(extra), 0)
     return input, tuple(t // 2 for t in total)
@@ -238,8 +266,7 @@ def _convolve(
         kernel = weight._raw.shape[2:]
         images, frame = _same(images, kernel, stride, dilation) if padding == "same" else (images, padding)
         _check_size(images._raw.shape[2:], kernel, frame, dilation)
-        made: Tensor = convolution(images, weight, bias, stride, frame, dilation, False, (0,) * dim, groups)
-        return made
+        return _of_numbers(images, weight, bias, (stride, frame, dilation, False, (0,) * dim, groups))
 
     return _batched(run, input, dim)
 
@@ -271,7 +298,7 @@ def _convolve_back(
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError("output padding must be smaller than either stride or dilation")
     return _batched(
-        lambda images: convolution(images, weight, bias, stride, padding, dilation, True, extra, groups), input, dim
+        lambda images: _of_numbers(images, weight, bias, (stride, padding, dilation, True, extra, groups)), input, dim
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +15,11 @@ from .._core.device_dispatch import formula_kernels, without_memory
 from .._core.memory_format import empty_as
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
+from .._core.sparse_arrays import Sparse
 from .._core.state import L, S
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
+from .._core.user_warnings import warn
 from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
 from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
@@ -161,11 +162,9 @@ def _copied(data: Any, dtype: Any) -> Any:
 
 
 def _warn_copy(what: str) -> None:
-    warnings.warn(
+    warn(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-        f"sourceTensor.detach().clone().requires_grad_(True), rather than {what}.",
-        UserWarning,
-        stacklevel=3,
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {what}."
     )
 
 
@@ -213,12 +212,10 @@ def from_numpy(ndarray: Any) -> Tensor:
             "array.copy().) "
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to "
             "the tensor that is made of it raises an error here. You may want to copy the array before converting "
-            "it to a tensor.",
-            UserWarning,
-            stacklevel=2,
+            "it to a tensor."
         )
     return inference_result(make(ndarray.view(np.ndarray) if ndarray.dtype is dtype else ndarray.view(dtype)))
 
@@ -290,6 +287,11 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
             return beside(input, lambda x: make_like(x, **options))
         raw = _tensor(f"{name}_like", input)._raw
+        if isinstance(raw, Sparse) and layout is None:
+            if name == "ones":
+                raise NotImplementedError("torch.ones_like of a sparse tensor would be dense: use torch.ones")
+            kept = raw.nothing() if dtype is None else raw.nothing().astype(dtype.numpy)
+            return make(kept).requires_grad_(requires_grad)
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, raw.dtype)
         preserves = memory_format in (None, layouts.preserve_format)
         new = strided_like(raw, wanted) if preserves else formatted(raw.shape, wanted, memory_format)
@@ -363,28 +365,13 @@ def _filled(raw: Any, value: Any) -> Any:
     return raw
 
 
-_C_NAMES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-    "float32": "float",
-    "float64": "double",
-    "float16": "at::Half",
-    "bfloat16": "at::BFloat16",
-}
-
-
 def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python number as a NumPy scalar; RuntimeError if the dtype cannot hold it."""
+    dtypes.check_held(value, dtype)
     try:
-        if isinstance(value, complex) and dtypes.CATEGORY[dtype] < dtypes.COMPLEX and value.imag:
-            raise RuntimeError
         return array_of(value.real if isinstance(value, complex) and dtype.kind != "c" else value, dtype)
     except (RuntimeError, ValueError):
-        name = dtypes.FROM_NUMPY[dtype].name
-        raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow") from None
+        raise dtypes.not_held(dtype) from None
 
 
 @composite(function=False)
@@ -485,17 +472,13 @@ def _check_parts(name: str, a: Any, b: Any) -> None:
         )
 
 
-def _complex(f: Any, real: Any, imag: Any) -> Any:
-    return real + imag * (dtypes.FROM_NUMPY[real.dtype].to_complex().numpy.type(1j))
-
-
 def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
     return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
 
 
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
-    _complex,
+    "from_parts",
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -505,7 +488,7 @@ complex_op = operation(
 )
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
-    lambda f, size, angle: _complex(f, size * f.cos(angle), size * f.sin(angle)),
+    lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 

@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
+from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
@@ -28,7 +29,7 @@ cholesky_op = operation(
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
     joint={
-        ("self", "input2"): lambda f, grad, input2, result, upper, mask: cholesky_solve_gradients(
+        ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
         )
     },
@@ -43,6 +44,7 @@ qr_op = operation(
 )
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
+    saved={"S_sym_argsize_minus_1": lambda A_sizes: min(A_sizes[-2:])},
     node="LinalgSvdBackward0",
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )
@@ -274,6 +276,12 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 @autocasts("cholesky")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
+        "(symmetric positive definite) inputs."
+    )
     check_matrix("cholesky", input)
     from .._core.dispatch import kernels
 
@@ -328,6 +336,11 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 @autocasts("qr")
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
+        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     check_matrix("linalg.qr", input, square=False)
     return legacy_qr_result(*qr_op(input, "reduced" if some else "complete"))
 
@@ -363,7 +376,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
             operations.zeros_of((*batch, m, m), input), svdvals(input), operations.zeros_of((*batch, n, n), input)
         )
     U, S, Vh = svd_op(input, not some, True)
-    return legacy_svd_result(U, S, mH(operations, Vh))
+    return legacy_svd_result(U, S, Vh.mH)
 
 
 @autocasts("linalg_eigh")

@@ -43,7 +43,7 @@ EPSILON = 1e-12
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dimension."""
     last = max(x1.ndim, x2.ndim) - 1
-    return norm_dim(operations.add_Scalar(arithmetic.sub(x1, x2), eps), p, (last,), keepdim)
+    return norm_dim(operations.add_Scalar(arithmetic.sub(x1, x2), eps), float(p), (last,), keepdim)
 
 
 @composite(method=False)
@@ -65,7 +65,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = views.expand(x1, shape), views.expand(x2, shape)
     d = (dims.wrap(dim, x1.ndim),) if x1.ndim else None
     unit1, unit2 = (arithmetic.true_divide(x, _length(x, d, eps)) for x in (x1, x2))
-    return reductions.sum(arithmetic.mul(unit1, unit2), () if d is None else d)
+    return reductions.sum(arithmetic.mul(unit1, unit2), () if d is None else dim)
 
 
 def _length(x: Tensor, d: Any, eps: float) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
+from .._core.user_warnings import warn
 from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
@@ -34,6 +34,7 @@ native_dropout_backward = operation(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
+    saved={"grad_output": "grad_output"},
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )
@@ -136,20 +137,18 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels of (N, C, H, W)."""
     _chance(p)
     if input.ndim not in (3, 4):
-        warnings.warn(
+        warn(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
             "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
             "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 3D or 4D inputs).",
-            stacklevel=2,
+            "dimension (i.e. 3D or 4D inputs)."
         )
     if input.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
             "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
             "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout "
-            "behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            "behavior, please switch to using dropout1d instead."
         )
     return _drop(input, p, training, inplace, True)
 
@@ -158,12 +157,11 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _chance(p)
     if input.ndim not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
             "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
             "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 4D or 5D inputs).",
-            stacklevel=2,
+            "dimension (i.e. 4D or 5D inputs)."
         )
         return _drop(input, p, training, inplace, True)
     return _batched(input, 5, p, training, inplace)

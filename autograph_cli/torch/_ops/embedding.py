@@ -8,7 +8,7 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._core.views import bump
+from .._core.views import bump, changes
 from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
@@ -16,6 +16,7 @@ from .nonlinear import undifferentiated
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
@@ -40,6 +41,18 @@ bag_op = operation(
     "Tensor? per_sample_weights, bool include_last_offset, int padding_idx) -> "
     "(Tensor result, Tensor offset2bag, Tensor bag_size, Tensor max_indices)",
     node="EmbeddingBagBackward0",
+    saved={
+        "offset2bag": None,
+        "bag_size": None,
+        "max_indices": None,
+        "weight_sizes": None,
+        "offsets": "offsets",
+        "result1": "offset2bag",
+        "result2": "bag_size",
+        "result3": "max_indices",
+        "sparse": "sparse",
+        "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
+    },
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
     weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode, per_sample_weights, padding_idx: (
         f._embedding_bag_backward(
@@ -95,6 +108,7 @@ def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -
     rows = np.unique(indices._raw)
     sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
     long = sizes > max_norm
+    changes(weight)
     weight._raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._raw.dtype)
     bump(weight)
 
@@ -168,8 +182,8 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights._raw.shape)}) is not None, then it must have the "
-            f"same shape as the input ({tuple(input._raw.shape)})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
         )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(

@@ -24,8 +24,8 @@ c2c = operation(
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
-    self=lambda f, grad, dim, normalization, onesided, self_sizes: f.fft_r2c_backward(
-        grad, dim, normalization, onesided, self_sizes[dim[-1]]
+    self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
+        grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
 )
 c2r = operation(
@@ -89,7 +89,7 @@ def _real_only(name: str, x: Tensor) -> None:
 def _one(x: Tensor, dim: int) -> int:
     if x.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return dims.wrap(dim, x.ndim)
+    return int(dims.wrap(dim, x.ndim))
 
 
 def _positive(n: int) -> int:
@@ -261,7 +261,7 @@ def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
         from .rearrange import roll_op
 
-        axes = tuple(range(input.ndim)) if dim is None else dims.wrap_all(dim, input.ndim)
+        axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
     return _named(run, name)

@@ -15,7 +15,7 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from .._kernels.meta import Meta, readable
-from . import indexing, views
+from . import indexing, unary, views
 from ._index_checks import along, check_index
 
 # ---------------------------------------------------------------- index_fill, index_copy
@@ -35,6 +35,7 @@ index_fill_tensor = operation(
 )
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
+    saved={"source_dim": lambda source_sizes: len(source_sizes)},
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -106,10 +107,10 @@ take_op = operation(
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
-    self=lambda f, grad, index, source_sizes, accumulate: (
-        grad if accumulate else f.put(grad, index, f.zeros_of(source_sizes, grad), False)
+    self=lambda f, grad, index, source, accumulate: (
+        grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),
-    source=lambda f, grad, index, source_sizes: f.reshape(f.take(grad, index), source_sizes),
+    source=lambda f, grad, index, source: f.reshape(f.take(grad, index), source.shape),
 )
 
 
@@ -399,8 +400,12 @@ def repeat_interleave(
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}"
         )
+    conjugated, negated = unary.is_conj(x), unary.is_neg(x)
+    x = unary.conj(x) if conjugated else x
+    x = unary._neg_view(x) if negated else x
     made: Tensor = indexing.index_select_op(x, d, _numbers(repeats, output_size))
-    return made
+    made = unary.conj(made) if conjugated else made
+    return unary._neg_view(made) if negated else made
 
 
 def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
+from .._core.class_names import type_name
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
 from .._core.state import L
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.user_warnings import warn
 from .._core.views import check_inplace, run_inplace
 from . import indexing, views
+from ._data import array_of
 from .indexing import cast_to, mask_places, rows
 
 # ---------------------------------------------------------------- reading
@@ -56,7 +60,7 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     n = shape[dim]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {where} with size {n}")
-    return views.select_op(input, dim, index + n if index < 0 else index)
+    return views.select_op(input, dim, dims.wrap(index, n))
 
 
 def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
@@ -68,22 +72,38 @@ def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
     step = 1 if window.step is None else window.step.__index__()
     if step < 1:
         raise ValueError("step must be greater than zero")
-    n = input._raw.shape[dim]
-    start, end = (None if x is None else x.__index__() for x in (window.start, window.stop))
-    lo, hi, _ = slice(start, end, step).indices(n)
-    return views.slice_op(input, dim, lo, max(lo, hi), step)
+    start = 0 if window.start is None else window.start.__index__()
+    end = sys.maxsize if window.stop is None else window.stop.__index__()
+    return views.slice_op(input, dim, *views.window(start, end, step, input._raw.shape[dim]))
 
 
 def _items(index: Any) -> tuple[Any, ...]:
-    if isinstance(index, tuple):
-        return index
-    if isinstance(index, list) and _is_sequence_of_slices(index):
+    if _is_read_as_tuple(index):
+        if not isinstance(index, tuple):
+            warn(_NO_TUPLE)
         return tuple(index)
     return (index,)
 
 
-def _is_sequence_of_slices(index: list[Any]) -> bool:
-    return len(index) < 32 and any(isinstance(x, slice) or x is Ellipsis or x is None for x in index)
+_NO_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+    "will result either in an error or a different result"
+)
+
+
+def _is_read_as_tuple(index: Any) -> bool:
+    """PyTorch's guess, which was NumPy's once: a short sequence in which anything is no number stands for a tuple."""
+    if isinstance(index, tuple):
+        return True
+    if isinstance(index, (Tensor, np.ndarray)) or not _is_sequence(index) or len(index) >= 32:
+        return False
+    return any(isinstance(x, (Tensor, slice)) or x is None or x is Ellipsis or _is_sequence(x) for x in index)
+
+
+def _is_sequence(x: Any) -> bool:
+    """Whether `x` is what Python's C functions take for a sequence."""
+    return hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (dict, np.generic))
 
 
 def _consumes(item: Any) -> int:
@@ -150,17 +170,24 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
 
 def _index_tensor(item: Any) -> Tensor:
     if not isinstance(item, Tensor):
-        raw = np.asarray(
-            [x._raw if isinstance(x, Tensor) else x for x in item] if isinstance(item, (list, tuple, range)) else item
-        )
-        item = make(raw.astype(np.int64) if raw.size == 0 and raw.dtype.kind == "f" else raw)
-        if raw.dtype.kind == "f" and raw.size:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        item = make(_index_array(item))
     if item._raw.dtype.kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if item._raw.dtype == np.uint8:
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
     return item
+
+
+def _index_array(item: Any) -> Any:
+    """The places that an array or a sequence holds: booleans and bytes as they are, other numbers as integers."""
+    if not _is_sequence(item):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type_name(item)})"
+        )
+    inferred = array_of(item, None)
+    return inferred if inferred.dtype in (np.bool_, np.uint8) else array_of(item, np.dtype(np.int64))
 
 
 def _by_dimension(picks: list[Any]) -> list[Any]:
@@ -188,8 +215,11 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if simple is not None:
         _copy_to(simple, value)
         return
-    picked, indices = _apply(input, _items(index), rows(value))
+    items = _items(index)
+    picked, indices = _apply(input, items, rows(value))
     if indices:
+        if value._raw.size == 1:
+            _refuse_bytes(items)
         if L.levels:
             refuse_captured(picked, "index_put_")
         check_inplace(picked, value)
@@ -198,7 +228,21 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
             value = views.view_op(value, _without_ones(shape))
         run_inplace(indexing.index_put_op.op, (picked, indices, cast_to(value, picked), False))
     else:
-        _copy_to(picked if picked is not input else views.alias(input), value)
+        _copy_to(picked, value)
+
+
+def _refuse_bytes(items: tuple[Any, ...]) -> None:
+    """RuntimeError where the only thing to pick with is a mask of bytes: one value is filled in, which takes booleans."""
+    picks = [x for x in items if isinstance(x, bool) or _picks(x)]
+    if len(picks) == 1 and getattr(picks[0], "dtype", None) in (np.uint8, dtypes.uint8):
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+
+
+def _picks(item: Any) -> bool:
+    """Whether an item of an index is a tensor of places, or becomes one."""
+    if isinstance(item, Tensor):
+        return item.ndim > 0 or item._raw.dtype.kind == "b"
+    return not (item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)))
 
 
 def _value(input: Tensor, value: Any) -> Tensor:

@@ -13,12 +13,12 @@ from .decompositions import linalg_qr, linalg_svd
 
 householder_product_op = operation(
     "linalg_householder_product(Tensor input, Tensor tau)",
-    joint={("input", "tau"): lambda f, grad, input, tau: householder_gradients(f, grad, input, tau)},
+    joint={("input", "tau"): lambda f, grad, input, tau, result: householder_gradients(f, grad, input, tau)},
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
     joint={
-        ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose: ormqr_gradients(
+        ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose, result: ormqr_gradients(
             f, grad, self, input2, input3, left, transpose
         )
     },
@@ -166,10 +166,10 @@ def svd_lowrank(
     M = None if M is None else functions["broadcast_to"](M, A._raw.shape)
     turned = m < n
     if turned:
-        A, M = mH(f, A), None if M is None else mH(f, M)
+        A, M = A.mH, None if M is None else M.mH
     Q = get_approximate_basis(A, q, niter, M)
     U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(mH(f, Q), x)), False)
-    U, V = f.matmul(Q, U), mH(f, Vh)
+    U, V = f.matmul(Q, U), Vh.mH
     return (V, S, U) if turned else (U, S, V)
 
 

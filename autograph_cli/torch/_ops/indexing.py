@@ -46,6 +46,7 @@ index_put_impl = operation(
 )
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
+    saved={"sparse_grad": lambda: False},
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
@@ -78,6 +79,7 @@ index_select_op = operation(
 )
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
+    saved={"source_dim": lambda source_sizes: len(source_sizes)},
     self=lambda f, grad: grad,
     source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
 )
@@ -102,6 +104,7 @@ masked_scatter_backward = operation(
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
     node="CopyBackwards",
+    saved={"src_sizes": None},
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )
@@ -348,7 +351,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.cpp_name(input._raw.dtype)} and "
+            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} and "
             f"{dtypes.cpp_name(source._raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .._core.autocast import autocasts
@@ -11,6 +10,7 @@ from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
 from .arithmetic import no_derivative
 from .convolution import wanted
@@ -20,12 +20,22 @@ Sizes = tuple[int, ...]
 # ---------------------------------------------------------------- resizing
 
 
+def _scale(place: int) -> Any:
+    return lambda scales: scales[place]
+
+
 def _resizing(name: str) -> Any:
     """An operation that resizes, and its adjoint."""
     node = camel(name.replace("1d", "1D").replace("2d", "2D").replace("3d", "3D"))
+    dims = int(next(filter(str.isdigit, name)))
+    shown: dict[str, Any] = {"output_size": "output_size"} | ({"align_corners": None} if "nearest" in name else {})
+    shown |= {"scales": lambda scales: scales[0]} if dims == 1 else {"scales": None}
+    if dims > 1:
+        shown |= {f"scales_{axis}": _scale(i) for i, axis in enumerate("dhw"[-dims:])}
     run = operation(
         f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
         node=f"{node}Backward0",
+        saved=shown,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -115,7 +125,7 @@ def interpolate(
     if dims not in allowed:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported"
-            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
             f" (got {mode})"
         )
     if min(output) <= 0 or 0 in input._raw.shape[2:]:
@@ -142,21 +152,17 @@ def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Tensor:
     """The former name of `interpolate`."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -275,10 +281,9 @@ def _check_grid(input: Tensor, grid: Tensor) -> None:
 
 def _corners(align_corners: Any) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-            stacklevel=3,
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
         )
     return bool(align_corners)
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dims
+from .._core.class_names import type_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(
@@ -29,10 +35,12 @@ split_with_sizes = operation(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim)",
     view=True,
     list_result=True,
+    saved={"split_sizes": "split_sizes"},
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
 )
 unbind_op = operation(
     "unbind(Tensor self, int dim=0)",
+    saved={"self_sizes": None},
     view=True,
     list_result=True,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
@@ -78,9 +86,7 @@ def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     given = list(tensors)
     if not given:
         raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
-    for i, x in enumerate(given):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    all_tensors(given)
     return given
 
 
@@ -115,7 +121,7 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
             )
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="apart")
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")
@@ -137,8 +143,17 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     if isinstance(split_size_or_sections, int):
         if split_size_or_sections < 0:
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
+        if split_size_or_sections == 0 and input._raw.shape[d]:
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[d]}"
+            )
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
         return found
+    if isinstance(split_size_or_sections, np.integer):
+        return split(input, int(split_size_or_sections), d)
+    if not isinstance(split_size_or_sections, (tuple, list)):
+        kind = type_name(split_size_or_sections)
+        raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
     sizes = tuple(split_size_or_sections)
     if builtin_sum(sizes) != input._raw.shape[d]:
         raise RuntimeError(
@@ -160,7 +175,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input._raw.shape[dims.wrap(dim, input.ndim)]
-    return split(input, max(-(-n // chunks), 1) if n else [0] * chunks, dim)
+    return split(input, max(int(-(-n // chunks)), 1) if n else [0] * chunks, dim)
 
 
 @composite()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,11 @@ from .._core import dtypes
 from .._core.device_dispatch import NO_DATA
 from .._core.interpreter_stack import new
 from .._core.registry import composite
-from .._core.state import S
+from .._core.state import L, S
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from ._data import array_of
+from .views import alias
 
 
 def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = None, **unknown: Any) -> Any:
@@ -131,8 +132,12 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, history included, as an instance of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
-    made = instance(cls, self._raw)
-    made._edge, made._counter = self._edge, self._counter
+    watcher, L.watcher = L.watcher, None  # no mode is told of it
+    try:
+        made = alias(self)
+    finally:
+        L.watcher = watcher
+    made.__class__ = cls
     return made
 
 
@@ -149,10 +154,8 @@ def set_default_tensor_type(t: Any) -> None:
     """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
     from .creation import set_default_dtype
 
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-        "torch.set_default_device() as alternatives.",
-        UserWarning,
-        stacklevel=2,
+        "torch.set_default_device() as alternatives."
     )
     set_default_dtype(_dtype_of_type(t))

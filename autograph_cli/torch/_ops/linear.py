@@ -205,7 +205,7 @@ def _should_fold(a: Tensor, b: Tensor) -> bool:
 def _folded(a: Tensor, b: Tensor) -> Tensor:
     swapped = b.ndim > a.ndim
     if swapped:
-        big = views.transpose_op(b, b.ndim - 2, b.ndim - 1)
+        big = views.transpose(b, -2, -1)
         small = views.t_op(a) if a.ndim == 2 else a
     else:
         big, small = a, b
@@ -214,7 +214,7 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
     if small.ndim == 1:
         return views.unsafe_view(mv_(rows, small), shape[:-1])
     out = views.unsafe_view(_mm(rows, small), (*shape[:-1], small._raw.shape[1]))
-    return operations.contiguous(views.transpose_op(out, out.ndim - 2, out.ndim - 1)) if swapped else out
+    return operations.contiguous(views.transpose(out, -2, -1)) if swapped else out
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .._core import dims, dtypes
@@ -15,6 +14,7 @@ from .._core.operation import operation, operations
 from .._core.stand_in import whole
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._kernels.meta import readable
 from . import arithmetic, reductions, views
 
@@ -204,17 +204,16 @@ def reduction_name(reduction: str, size_average: Any = None, reduce: Any = None)
         return reduction
     averaged, reduced = size_average is None or size_average, reduce is None or reduce
     name = "none" if not reduced else "mean" if averaged else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
-        UserWarning,
-        stacklevel=3,
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.")
     return name
 
 
 def reduction_code(reduction: str) -> int:
     """0, 1 or 2 for 'none', 'mean' or 'sum'; ValueError for anything else."""
-    if reduction not in REDUCTIONS:
+    if reduction == "elementwise_mean":
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return MEAN
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
 
@@ -233,11 +232,9 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 def _paired(input: Tensor, target: Tensor) -> Any:
     """Both tensors in one shape; a warning where they were not."""
     if target._raw.shape != input._raw.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-            "incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=3,
+            "incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return views.broadcast_tensors(input, target)
 
@@ -400,12 +397,10 @@ def kl_div(
     """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over N."""
     reduction = reduction_name(reduction, size_average, reduce)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
-            "the next major release.",
-            UserWarning,
-            stacklevel=2,
+            "the next major release."
         )
     if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
         raise RuntimeError("kl_div: Integral inputs not supported.")
@@ -457,7 +452,7 @@ def gaussian_nll_loss(
     size, given = input._raw.shape, var._raw.shape
     if given != size:
         if given == size[:-1]:
-            var = views.unsqueeze_op(var, var.ndim)
+            var = views.unsqueeze(var, -1)
         elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:

@@ -8,16 +8,19 @@ from .._core.autocast import autocasts
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
 from ._matrix import check_info, check_matrix, either, mH, part
 from .results import named_result
 
 lu_factor_ex_op = operation(
     "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
+    saved={"pivot": lambda: True},
     nondifferentiable=("pivots", "info"),
     A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
 )
 lu_op = operation(
     "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)",
+    saved={"pivot": "pivot"},
     nondifferentiable=("P",),
     A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
 )
@@ -25,6 +28,11 @@ lu_unpack_op = operation(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
     "-> (Tensor L, Tensor U, Tensor P)",
     nondifferentiable=("P",),
+    saved={
+        "LU_data_sizes": None,
+        "LU_data_sym_argsize_minus_1": lambda LU_data_sizes: LU_data_sizes[-1],
+        "LU_data_sym_argsize_minus_2": lambda LU_data_sizes: LU_data_sizes[-2],
+    },
     LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
 )
 lu_solve_op = operation(
@@ -176,6 +184,12 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 @composite(name="lu", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
+        "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)"
+        "\nshould be replaced with\nLU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     found = lu_factor_ex(A, pivot=pivot)
     return found if get_infos else lu_factor_result(found.LU, found.pivots)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .._core.operation import operations
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .activations import softmax
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
@@ -22,10 +22,7 @@ def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: s
     if mask._raw.dtype.kind not in "bf":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     if mask._raw.dtype.kind == "b":
         return operations.zeros_like(mask.to(kind)).masked_fill_(mask, -math.inf)
     return mask

@@ -330,7 +330,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x kept between 0 and 6."""
-    return hardtanh(input, 0.0, 6.0, inplace)
+    return hardtanh(input, 0, 6, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -444,7 +444,7 @@ def _slopes(raw: Any, lower: float, upper: float) -> Any:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of a relaxed categorical distribution; `hard` makes it one-hot, with the gradient of the soft one."""
-    noise = -operations.log(logits.detach().clone().exponential_())
+    noise = -operations.log(logits.detach().contiguous().clone().exponential_())
     soft = activations.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

@@ -14,7 +14,7 @@ from .._core.registry import composite
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
-from .._core.views import bump
+from .._core.views import bump, changes
 from . import reductions, unary, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -49,13 +49,14 @@ operation(
 )
 
 
-def _batch_norm(name: str, node: str, outputs: str, backward: str) -> Any:
+def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: Any) -> Any:
     """A batch normalization under one of PyTorch's names."""
     return operation(
         f"{name}(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
         f"float momentum, float eps) -> ({outputs})",
         lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
         node=node,
+        **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
             (
@@ -105,16 +106,30 @@ batch_norm_legit = _batch_norm(
     "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
 )
 batch_norm_no_stats = _batch_norm(
-    "_native_batch_norm_legit.no_stats", "NativeBatchNormLegitBackward1", _THREE, "native_batch_norm_backward"
+    "_native_batch_norm_legit.no_stats",
+    "NativeBatchNormLegitBackward1",
+    _THREE,
+    "native_batch_norm_backward",
+    saved={"running_mean": None, "running_var": None},
 )
 batch_norm_with_update = _batch_norm(
-    "_batch_norm_with_update", "BatchNormWithUpdateBackward0", f"{_THREE}, Tensor result3", "batch_norm_backward"
+    "_batch_norm_with_update",
+    "BatchNormWithUpdateBackward0",
+    f"{_THREE}, Tensor result3",
+    "batch_norm_backward",
+    saved={"training": None, "result3": "result3"},
 )
 _batch_norm_backward("native_batch_norm_backward", "NativeBatchNormBackwardBackward0")
 _batch_norm_backward("batch_norm_backward", "BatchNormBackwardBackward0", "reserve")
 group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
+    saved={
+        "N": lambda input_sizes: input_sizes[0],
+        "C": lambda input_sizes: input_sizes[1],
+        "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
+        "eps": "eps",
+    },
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)
@@ -328,7 +343,7 @@ def layer_norm(
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
-    axes = tuple(range(input.ndim - len(sizes), input.ndim))
+    axes = tuple(reversed(range(input.ndim - len(sizes), input.ndim)))
     if input.dtype.category < dtypes.FLOATING:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     kind = input._raw.dtype
@@ -341,10 +356,13 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     return result if kind.itemsize != 2 else operations._to_copy(result, kind)
 
 
-def _update(running: Any, value: Any, momentum: float) -> None:
+def _update(running: Any, value: Any, momentum: float, counted: bool) -> None:
+    """Move a statistic on; PyTorch counts that as a change in place where the operation's schema says so."""
     if running is not None:
+        changes(running)
         running._raw[...] = (1 - momentum) * running._raw + momentum * value
-        bump(running)
+        if counted:
+            bump(running)
 
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
@@ -396,8 +414,10 @@ def normalized_batch(
     eps: float,
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
-    # While training the statistics are written, not read: what backward keeps does not depend on them.
-    read = (None, None) if training else (running_mean, running_var)
+    parameters_fit(input, weight, bias, running_mean, running_var)
+    in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
+    counted = run is not batch_norm_op
+    read = (None, None) if training and (counted or in_samples) else (running_mean, running_var)
     results = run(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
         count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
@@ -406,8 +426,8 @@ def normalized_batch(
             _update_samples(plain, (running_mean, running_var), momentum, eps, count)
             return results
         variance = results[2]._raw ** -2.0 - eps
-        _update(running_mean, results[1]._raw, momentum)
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+        _update(running_mean, results[1]._raw, momentum, counted)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum, counted)
     return results
 
 
@@ -485,8 +505,9 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
+    weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
-    out = batch_norm(rows, mean, var, many(weight), many(bias), use_input_stats, momentum, eps)
+    out = batch_norm(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):
@@ -494,6 +515,7 @@ def instance_norm(
                 running.copy_(views.view(moved, (n, c)).mean(0))
                 L.grad = with_grad
                 continue
+            changes(running)
             running._raw[...] = moved._raw.reshape(n, c).mean(0)
             bump(running)
     return views.view(out, input.shape)

@@ -39,16 +39,14 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """
     check_floating_or_low("linalg.vector_norm", x)
     folded = None if dim is None else dims.wrap_all(dim, x.ndim)
-    if folded == ():
-        folded = None
     shape = x._raw.shape
     if ord < 0 or math.isinf(ord):
-        for d in range(x.ndim) if folded is None else folded:
+        for d in folded or range(x.ndim):
             if shape and shape[d] == 0:
                 raise RuntimeError(
                     f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the operation does not have "
                     "an identity"
-                    if folded is None
+                    if not folded
                     else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
                     "the operation does not have an identity"
                 )
@@ -85,7 +83,7 @@ def matrix_norm(
         raise RuntimeError(
             f"{name}: dim must be a 2-tuple. Got {'' if isinstance(dim, int) else ' '.join(map(str, dim))}"
         )
-    first, second = (dims.wrap(d, A.ndim) for d in dim)
+    first, second = (int(dims.wrap(d, A.ndim)) for d in dim)
     if first == second:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     _check_norm_dtype(name, A, dtype)
@@ -101,7 +99,7 @@ def matrix_norm(
         first, second = second, first
     # Sums over `second`, then an extreme over `first`.
     first -= first > second and not keepdim
-    sums = vector_norm_op(A, 1, (second,), keepdim, dtype=_numpy(dtype))
+    sums = vector_norm_op(A, 1.0, (second,), keepdim, dtype=_numpy(dtype))
     return functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
 
 
@@ -111,7 +109,7 @@ def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype
     x = A if dtype is None or A.dtype is dtype else operations._to_copy(A, dtype.numpy)
     values = svdvals(views.permute_op(x, order))
     if ord == "nuc":
-        result = sum_dim(values, (values.ndim - 1,), keepdim)
+        result = sum_dim(values, dims.wrap_all(-1, values.ndim), keepdim)
     else:
         result = functions["amax" if ord > 0 else "amin"](values, -1, keepdim)
     if not keepdim:
@@ -142,7 +140,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
         if (folded is None and A.ndim == 2) or (folded is not None and len(folded) == 2):
             return matrix_norm(A, ord, (0, 1) if folded is None else folded, keepdim, dtype=dtype)
         return vector_norm(A, ord, folded, keepdim, dtype=dtype)
-    return vector_norm(A, 2, folded, keepdim, dtype=dtype)
+    return vector_norm(A, 2.0, folded, keepdim, dtype=dtype)
 
 
 @composite(name="norm", out=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatch import is_operand
-from .._core.registry import functions, methods
+from .._core.dispatch import is_operand, plain_number
+from .._core.registry import in_place_operator, methods
 from .._core.tensor import Tensor
 from . import arithmetic, linear
 from . import unary as unary
@@ -16,9 +16,13 @@ def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
     """An operator that leaves operands it does not know to the other side."""
 
     def operator(self: Tensor, other: Any) -> Any:
-        return run(self, other) if is_operand(other) else NotImplemented
+        return run(self, plain_number(other)) if is_operand(other) else NotImplemented
 
     return operator
+
+
+def _reversed_division(self: Tensor, other: Any) -> Any:
+    return unary.reciprocal(self) * other
 
 
 def _compiled(run: Any) -> Any:
@@ -34,7 +38,7 @@ methods.update(
         "__mul__": _compiled(arithmetic.mul),
         "__rmul__": _compiled(arithmetic.mul),
         "__truediv__": _compiled(arithmetic.true_divide),
-        "__rtruediv__": _guarded(lambda self, other: arithmetic.mul(unary.reciprocal(self), other)),
+        "__rtruediv__": _reversed_division,
         "__floordiv__": _guarded(arithmetic.floor_divide),
         "__rfloordiv__": _guarded(lambda self, other: arithmetic.floor_divide(_tensor(other, self), self)),
         "__mod__": _guarded(arithmetic.remainder_),
@@ -50,15 +54,15 @@ methods.update(
 )
 
 for _symbol, _name in {
-    "__iadd__": "add_",
-    "__isub__": "sub_",
-    "__imul__": "mul_",
     "__itruediv__": "div_",
     "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_",
     "__ipow__": "pow_",
 }.items():
-    methods[_symbol] = functions.get(_name) or methods[_name]
+    methods[_symbol] = _guarded(methods[_name])
+methods |= {
+    f"__i{run.op.name}__": in_place_operator(run.op) for run in (arithmetic.add, arithmetic.sub, arithmetic.mul)
+}
 
 
 def _tensor(number: Any, like: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
     out = beside(input, lambda x, size: make(kernels(x._raw).xp.empty(size, x._raw.dtype)), tuple(shape))
     inside, source = out, input
-    for i in range(dims):
+    for i in reversed(range(dims)):
         d = input.ndim - 1 - i
         left, right = padding[2 * i : 2 * i + 2]
         inside = views.slice_op(inside, d, max(left, 0), shape[d] - max(right, 0), 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import dims as dim_sizes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
-from .._core.memory_format import is_channels_last
+from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -39,17 +40,19 @@ def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
 operations.contiguous_as = contiguous_as
 
 
-def _picking(name: str, node: str, arguments: str, dims: int) -> Any:
+def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = ()) -> Any:
     """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
     run = operation(
         f"{name}(Tensor self, {arguments}) {RESULTS}",
         node=f"{node}Backward0",
         nondifferentiable=("indices",),
+        saved={"indices": None, "result1": "indices", **{name: name for name in shown}},
         self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
         node=f"{node}BackwardBackward0",
+        saved={"self": None},
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -94,7 +97,8 @@ def _averaging(dims: int) -> Any:
 
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
-maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n) for n in (2, 3)}
+_SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n, _SHOWN) for n in (2, 3)}
 adaptive_maximal = {
     n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)
 }
@@ -104,6 +108,7 @@ fractional = {
         f"FractionalMaxPool{n}D",
         "int[] kernel_size, int[] output_size, Tensor random_samples",
         n,
+        ("kernel_size", "output_size"),
     )
     for n in (2, 3)
 }
@@ -130,14 +135,14 @@ def several(x: Any, dims: int, name: str, what: str) -> Sizes:
         raise RuntimeError(
             f"{name}: {what} must either be a single int, or a tuple of {'two' if dims == 2 else 'three'} ints"
         )
-    return found * dims if len(found) == 1 else found
+    return dim_sizes.given_sizes(found * dims, found) if len(found) == 1 < dims else found
 
 
 def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
     kernel = several(kernel, dims, name, "kernel_size")
     # An empty stride stands for the size of the kernel.
     stride = (
-        kernel
+        dim_sizes.given_sizes(kernel, ())
         if stride is None or (not isinstance(stride, int) and len(stride) == 0)
         else several(stride, dims, name, "stride")
     )
@@ -200,8 +205,8 @@ def _floating(input: Tensor, name: str) -> None:
 
 def _line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
-    found = run(views.unsqueeze_op(input, input.ndim - 1))
-    flat = lambda t: views.squeeze_dim(t, t.ndim - 2)  # noqa: E731
+    found = run(views.unsqueeze(input, -2))
+    flat = lambda t: views.squeeze(t, -2)  # noqa: E731
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
@@ -419,7 +424,7 @@ def _unpool(
         given = tuple(output_size)[-dims:]
         for d, (n, m, s) in enumerate(zip(given, size, stride, strict=True)):
             if not m - s < n < m + s:
-                raise ValueError(f'invalid output_size "{list(given)}" (dim {d} must be between {m - s} and {m + s})')
+                raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {m - s} and {m + s})')
         size = given
     if indices._raw.shape != input._raw.shape:
         raise RuntimeError(
@@ -440,17 +445,16 @@ def max_unpool1d(
     """Elements put back where `max_pool1d` took them from, zeros elsewhere."""
     stride = kernel_size if stride is None else stride
     size = None if output_size is None else (*tuple(output_size)[-1:], 1)
-    d = input.ndim
     lines = _unpool(
         2,
-        views.unsqueeze_op(input, d),
-        views.unsqueeze_op(indices, d),
+        views.unsqueeze(input, -1),
+        views.unsqueeze(indices, -1),
         (*several(kernel_size, 1, "", ""), 1),
         (*several(stride, 1, "", ""), 1),
         (*several(padding, 1, "", ""), 0),
         size,
     )
-    return views.squeeze_dim(lines, d)
+    return views.squeeze(lines, -1)
 
 
 def max_unpool2d(
@@ -533,7 +537,7 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
         )
     if size == (1,) * dims:
         mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
-        return _with_channels_last(mean) if is_channels_last(input._raw) else mean
+        return _with_channels_last(mean) if suggests_channels_last(input._raw) else mean
     found: Tensor = average[dims][1](input, size)
     return found
 

@@ -9,12 +9,22 @@ from .._core import dtypes, formatting
 from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
+from .._core.sparse_arrays import Coo, Sparse
 from .._core.state import S
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual, core
-from .sparse import sparse_text
 
 _printing = {"options": formatting.PROFILES["default"]}
+
+
+def options() -> formatting.PrintOptions:
+    """The options that hold now."""
+    return _printing["options"]
+
+
+def use_options(options: formatting.PrintOptions) -> None:
+    """Let these options hold from now on."""
+    _printing["options"] = options
 
 
 @composite(method=False)
@@ -72,10 +82,10 @@ def _around(name: str, what: str, value: str) -> str:
 def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | None = None) -> str:
     if prefix is None:
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
-    if tensor.is_sparse:
-        return sparse_text(tensor)
     requires_grad, name = outer_history(tensor) if outside else _history(tensor)
     default_dtype = dtypes.FROM_NUMPY[S.default_dtype].name
+    if isinstance(tensor._raw, Sparse):
+        return _sparse(tensor._raw, prefix, default_dtype, requires_grad, name)
     if tensor.is_meta:
         return formatting.meta_str(
             tensor._raw.shape,
@@ -119,3 +129,30 @@ def _format(self: Tensor, spec: str) -> str:
 
 methods["__repr__"], methods["__format__"] = _repr, _format
 methods["__str__"] = lambda self: repr(self)
+
+
+def _sparse(raw: Any, prefix: str, default_dtype: str, requires_grad: bool, grad_fn_name: str | None) -> str:
+    """A sparse tensor: its indices, its values, and the rest."""
+    by_place = isinstance(raw, Coo)
+    parts = {"indices": raw.indices} if by_place else {"crow_indices": raw.crow, "col_indices": raw.columns}
+    lines = []
+    for name, array in {**parts, "values": raw.values}.items():
+        dtype = dtypes.FROM_NUMPY[array.dtype].name
+        opening = f"{' ' * len(prefix)}{name}=tensor("
+        shown = formatting.tensor_str(array, dtype, default_dtype=dtype, options=_printing["options"], prefix=opening)
+        if not array.size:
+            shown = f"{opening}[], size={tuple(array.shape)})"
+        lines.append(shown[len(prefix) :])
+    return formatting.sparse_str(
+        ",\n".join([prefix + lines[0], *(" " * len(prefix) + line for line in lines[1:])]),
+        raw.shape,
+        len(raw.values),
+        dtypes.FROM_NUMPY[raw.dtype].name,
+        "sparse_coo" if by_place else "sparse_csr",
+        default_dtype=default_dtype,
+        requires_grad=requires_grad,
+        grad_fn_name=grad_fn_name,
+        options=_printing["options"],
+        prefix=prefix,
+        newline=by_place,
+    )

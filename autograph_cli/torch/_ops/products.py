@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .._core import dims
@@ -13,6 +12,7 @@ from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn, warn_once
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import sum_all, sum_dim
@@ -37,6 +37,13 @@ baddbmm_op = operation(
 )
 addbmm_op = operation(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    saved={
+        "batch1_sizes": None,
+        "batch2_sizes": None,
+        "batch1_sym_argsize_0": lambda batch1_sizes: batch1_sizes[0],
+        "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
+        "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
+    },
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
@@ -158,10 +165,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite(out=True)
+@composite(out="partial")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`; by default along the first dimension of length 3."""
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         found = next((d for d, n in enumerate(input._raw.shape) if n == 3), None)
         if found is None:
             raise RuntimeError("no dimension of size 3 in input")
@@ -299,11 +310,9 @@ def _put(result: Tensor, out: Any) -> Tensor:
 @composite(method=False)
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` is its successor."""
-    warnings.warn(
+    warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=3,
+        "which accepts a list of two or more tensors rather than multiple parameters."
     )
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     for m in given:
@@ -325,7 +334,7 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     else:
         shape.append(first._raw.shape[0])
     if last.ndim == 1:
-        tensors[-1] = views.unsqueeze_op(last, 1)
+        tensors[-1] = views.unsqueeze(last, -1)
     else:
         shape.append(last._raw.shape[1])
     for i, t in enumerate(tensors):
@@ -381,7 +390,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     n = N if N is not None else shape[-1]
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    powers = cumprod_op(views.expand_op(views.unsqueeze_op(x, x.ndim), (*shape, n - 1)), x.ndim)
+    powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
     return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
 
 

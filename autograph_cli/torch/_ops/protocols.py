@@ -15,14 +15,17 @@ from .._core.interpreter_stack import is_followed
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
+from .._core.sparse_arrays import Sparse
 from .._core.state import L
 from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual
 from .._core.views import materialize, strides_of
+from .._kernels.lazy import Lazy, resolved
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
+from .unary import is_conj, is_neg
 
 # ---------------------------------------------------------------- numbers
 
@@ -94,7 +97,7 @@ def _len(self: Tensor) -> int:
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
-    if not self._raw.ndim:
+    if not self.dim():
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
@@ -169,7 +172,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
 
 def _deep(raw: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array together with the memory that it is part of, which is copied once."""
-    if isinstance(raw, np.generic) or not raw.size:
+    if isinstance(raw, (np.generic, Lazy)) or not raw.size:
         return raw.copy()
     root = owner(raw)
     if id(root) not in memo:
@@ -190,7 +193,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self.is_sparse:
+    if isinstance(self._raw, Sparse):
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self.is_meta:
         raise TypeError(
@@ -200,6 +203,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError("Got unsupported ScalarType BFloat16")
     if L.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+    if force:
+        return np.asarray(resolved(materialize(self))).view()
+    for bit, what, name in ((is_conj, "conjugate bit", "resolve_conj"), (is_neg, "negative bit", "resolve_neg")):
+        if bit(self):
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {what} set. Use tensor.{name}().numpy() instead."
+            )
     return materialize(self).view()
 
 
@@ -211,7 +221,8 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-    return from_numpy(np.asarray(array))
+    array = np.asarray(array)
+    return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
 
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
@@ -219,6 +230,9 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_meta:
         raise BufferError("Cannot pack tensors on meta")
+    for bit, what in ((is_conj, "conjugate"), (is_neg, "negative")):
+        if bit(self):
+            raise BufferError(f"Can't export tensors with the {what} bit set")
     return materialize(self).__dlpack__(**options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import keyword
 import math
 from collections.abc import Callable, Iterator
@@ -17,6 +17,8 @@ from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.interpreter_stack import below
+from .._core.interrupts import contextmanager
+from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import L, S
@@ -131,7 +133,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextlib.contextmanager
+@contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
     """A block after which the default generator goes on as if the block had not been there."""
     state = default_generator.get_state()
@@ -147,16 +149,8 @@ def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
     if raw.__class__ is Meta or L.on_meta:
         small = miniature(without_memory(raw))
         with on_meta():
-            return enlarged(raw.shape, in_order(draw, small))
-    return in_order(draw, raw)
-
-
-def in_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
-    """`in_memory_order` of an array with memory."""
-    if raw.ndim < 2 or raw.flags.c_contiguous:
-        return draw(raw.shape)
-    order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
-    return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+            return enlarged(raw.shape, samplers.in_order(draw, small))
+    return samplers.in_order(draw, raw)
 
 
 def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
@@ -191,6 +185,11 @@ def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad:
     return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
 
 
+def _serially(sampler: Callable[..., Any], serially: bool) -> dict[str, bool]:
+    """What tells the sampler of normal numbers that they are written one by one: other numbers do not depend on it."""
+    return {"serially": serially} if sampler is samplers.normal else {}
+
+
 def _random(name: str, sampler: Callable[..., Any]) -> None:
     def run(
         *size: Any,
@@ -221,7 +220,8 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         generator: Any = None,
     ) -> Tensor:
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
-        return _new_like(name, input, lambda shape: sampler(stream_of(generator), shape, wanted), requires_grad)
+        draw = functools.partial(sampler, **_serially(sampler, samplers.is_permuted(input._raw)))
+        return _new_like(name, input, lambda shape: draw(stream_of(generator), shape, wanted), requires_grad)
 
     run.__name__, like.__name__ = name, f"{name}_like"
     run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
@@ -361,7 +361,8 @@ def _sampler(name: str) -> Callable[..., Any]:
 
     def run(f: Any, a: Any, *rest: Any) -> Any:
         *settings, generator = rest
-        return in_memory_order(lambda shape: sample(stream_of(generator), shape, a.dtype, *settings), a)[()]
+        draw = functools.partial(sample, **_serially(sample, not a.flags.c_contiguous))
+        return in_memory_order(lambda shape: draw(stream_of(generator), shape, a.dtype, *settings), a)[()]
 
     return run
 
@@ -445,7 +446,11 @@ _bernoulli_one = _fills(
 
 def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
     chances = f.xp.broadcast_to(p, a.shape)
-    return _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()], chances)
+    order = slowest_first(a) if a.ndim else []
+    draw = lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()]  # noqa: E731
+    return (
+        _drawn_for(draw, chances.transpose(order)).transpose(np.argsort(order)) if order else _drawn_for(draw, chances)
+    )
 
 
 _bernoulli_each = operation(
@@ -504,6 +509,7 @@ _normal_mean = operation(
     "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)",
     _around,
     node="NormalBackward1",
+    saved={"mean_sym_sizes": "mean_sizes"},
     mean=_zeros,
 )
 _normal_std = operation(
@@ -516,6 +522,7 @@ _normal_both = operation(
     "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward3",
+    saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
     mean=_zeros,
     std=_zeros,
 )

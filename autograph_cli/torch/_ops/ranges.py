@@ -7,7 +7,6 @@ bits of its results come from that, so the same is done here.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
 from .._core.state import S
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from ._data import cast, narrow
 from .creation import finish, fitting, number, placed
 
@@ -72,11 +72,9 @@ def range(
     out: Any = None,
 ) -> Tensor:
     """The numbers from `start` up to and including `end`; deprecated in favour of `arange`."""
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=2,
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
     start, end, step = _bounds("range", (), start, end, step) if end is not None else (0, start, step)
     wanted = placed("range", dtype, layout, device, pin_memory)

@@ -138,7 +138,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return diag_embed_op(input, offset, *views.plane(dim1, dim2, input.ndim + 1))
 
 
-@composite(out=True)
+@composite(out="partial")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """Values in order along `dim`, and where each stood; equal elements keep their order in any case."""
     run = sort_op if stable is None else sort_stable
@@ -152,7 +152,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return indices
 
 
-@composite(out=True)
+@composite(out="partial")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, and where each stood."""
     d = dims.wrap(dim, input.ndim)

@@ -11,6 +11,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
+from .._core.user_warnings import warn
 from .results import named_result
 
 sum_all = operation(
@@ -27,12 +28,14 @@ sum_dim = operation(
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "mean",
     node="MeanBackward1",
+    saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -250,7 +253,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
     wrapped = dims.wrap_all(dim, input.ndim)
-    return wrapped if wrapped else tuple(range(input.ndim))
+    return wrapped if wrapped else dims.given_sizes(range(input.ndim), ())
 
 
 @composite(out=True)
@@ -276,9 +279,11 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=raw_dtype(dtype))
 
 
-def correction_of(unbiased: Any, correction: Any) -> Any:
+def correction_of(unbiased: Any, correction: Any, dim: Any) -> Any:
     if correction is not None:
         return correction
+    if unbiased is None and dim is None:
+        return dims.given(1, None)
     return 1 if unbiased is None or unbiased else 0
 
 
@@ -304,8 +309,19 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
-    result: Tensor = run(input, folded, correction=correction_of(unbiased, correction), keepdim=keepdim)
+    wanted = correction_of(unbiased, correction, dim)
+    warn_of_freedom(run.op.name, input, folded, wanted)
+    result: Tensor = run(input, folded, correction=wanted, keepdim=keepdim)
     return result
+
+
+def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> None:
+    """Warn where there are too few elements for a variance."""
+    if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel)."
+        )
 
 
 @composite(out=True)
@@ -365,7 +381,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
 
 
-@composite(out=True)
+@composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
     from .arithmetic import maximum
@@ -373,7 +389,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
-@composite(out=True)
+@composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
     from .arithmetic import minimum
@@ -409,13 +425,13 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
     return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
-@overloaded()
+@overloaded(out="partial")
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
     return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)

@@ -55,18 +55,6 @@ def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: in
     return hash_op(input, wrapped_dims(dim, input), keepdim)
 
 
-@composite()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation is never put off here."""
-    return input
-
-
-def _is_neg(input: Tensor) -> bool:
-    """Whether negation is put off: never."""
-    return False
-
-
-composite(name="is_neg")(_is_neg)
 methods["__rdiv__"] = lambda self, other: arithmetic.mul(unary.reciprocal(self), other)
 
 
@@ -103,26 +91,3 @@ def empty_permuted(
     made = public["empty"]([size[d] for d in order], dtype=dtype, **placement)
     found = make(made._raw.transpose(np.argsort(order)) if made.ndim else made._raw)
     return found.requires_grad_() if requires_grad else found
-
-
-def _sparse(name: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"{name}: sparse tensors are not available in autograph's engine; keep the tensor dense"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Sparse tensors are refused by name: the engine has dense ones only."
-    return refuse
-
-
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr"):
-    methods[_name] = _sparse(f"Tensor.{_name}")
-for _name in ("sparse_coo_tensor", "sparse_csr_tensor"):
-    composite(method=False, name=_name)(_sparse(f"torch.{_name}"))
-
-
-@composite(function=False)
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense; or cast."""
-    return self if dtype is None else self.to(dtype)

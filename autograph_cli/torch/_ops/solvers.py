@@ -10,6 +10,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
+from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import unary as unary
 from . import views
@@ -20,6 +21,11 @@ from .results import named_result
 solve_ex_op = operation(
     "linalg_solve_ex(Tensor A, Tensor B, bool left=True) -> (Tensor result, Tensor info)",
     node="LinalgSolveExBackward0",
+    saved={
+        "LU": lambda A: operations.linalg_lu_factor_ex(A)[0],
+        "pivots": lambda A: operations.linalg_lu_factor_ex(A)[1],
+        "B_sizes": None,
+    },
     nondifferentiable=("info",),
     joint={
         ("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(
@@ -39,8 +45,8 @@ triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
     joint={
-        ("self", "A"): lambda f, grads, A, solution, upper, transpose, unitriangular, mask: legacy_triangular_gradients(
-            f, grads, A, solution, upper, transpose, unitriangular, mask
+        ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: (
+            legacy_triangular_gradients(f, grads, A, solution, upper, transpose, unitriangular, mask)
         )
     },
 )
@@ -49,10 +55,14 @@ inv_ex_op = operation(
     nondifferentiable=("info",),
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
 )
-det_op = operation("linalg_det(Tensor A)", A=lambda f, grad, result, A: det_gradient(f, grad, result, A))
+_FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
+det_op = operation(
+    "linalg_det(Tensor A)", saved=_FACTORS, A=lambda f, grad, result, A: det_gradient(f, grad, result, A)
+)
 slogdet_op = operation(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     node="LinalgSlogdetBackward0",
+    saved=_FACTORS,
     A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
 )
 pinv_op = operation(
@@ -133,6 +143,12 @@ def legacy_triangular_gradients(
 def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
     """A number for each matrix, times the unit matrix."""
     return mT(f, f.diag_embed(f.expand(column(f, x), (*x.shape, n)), 0, -2, -1))
+
+
+def _factors(A: Any) -> Any:
+    """The LU factors that determinants come of: of the transpose where the rows lie one after the other."""
+    factors: Any = operations.linalg_lu_factor_ex(A.mT if A.is_contiguous() and not A.is_complex() else A)
+    return factors
 
 
 def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
@@ -326,6 +342,11 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
+        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
             raise RuntimeError(

@@ -267,7 +267,7 @@ operations.arange_like = arange_like
 # ---------------------------------------------------------------- functions
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="partial")
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of `digamma`.
 

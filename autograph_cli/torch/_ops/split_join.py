@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +11,14 @@ import numpy as np
 
 from .._core import dims
 from .._core.device_dispatch import kernels
-from .._core.dtypes import result_dtype
+from .._core.dtypes import cpp_name, result_dtype
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from .._core.vmap_fallback import by_samples
 from . import indexing, joining, rearrange, views
+from ._errors import all_tensors
 
 # ---------------------------------------------------------------- splits
 
@@ -83,7 +84,7 @@ def tensor_split(
     given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    d = dims.wrap(dim, input.ndim)
+    d = int(dims.wrap(dim, input.ndim))
     n = input._raw.shape[d]
     if isinstance(given, Tensor):
         given = _split_indices(given)
@@ -101,7 +102,7 @@ def _split_indices(given: Tensor) -> Any:
     if given._raw.dtype != np.int64:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-            + str(given.dtype).partition(".")[2]
+            + cpp_name(given._raw.dtype)
         )
     if given.ndim > 1:
         raise RuntimeError(
@@ -251,6 +252,7 @@ def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
 block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
+    saved={"tensors_sizes": None},
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 
@@ -308,14 +310,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     tensor([[0, 0],
             [1, 1]])
     """
-    given = list(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors)
+    given = list(all_tensors(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors))
     _check_grid(given, indexing)
     if indexing is None:
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
@@ -336,7 +334,7 @@ def _check_grid(given: Sequence[Tensor], order: str | None) -> None:
         if x.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
         if x._raw.dtype != given[0]._raw.dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if order not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {order}')
 
@@ -344,6 +342,7 @@ def _check_grid(given: Sequence[Tensor], order: str | None) -> None:
 @composite(method=False)
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every combination of the elements of vectors, one row each."""
+    all_tensors(tensors)
     for x in tensors:
         if x.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._raw.shape)}")
@@ -405,7 +404,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         if not -n <= x < n:
             raise RuntimeError(f"Rotation {name} out of range, {name} = {x}")
     a, b = d.wrap_all(plane, n)
-    return rot90_op(input, k % 4, (a, b))
+    return rot90_op(input, d.given(k % 4, k), (a, b))
 
 
 rot90_op = operation(

@@ -25,6 +25,7 @@ from .reductions import (
     spread,
     std_gradient,
     var_gradient,
+    warn_of_freedom,
     wrapped_dims,
 )
 from .results import named_result
@@ -43,11 +44,11 @@ def _with_mean(f: Any, gspread: Any, gmean: Any, self_sizes: Any, dim: Any, keep
 var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
-    self=lambda f, grads, self, self_sizes, dim, correction, keepdim: _with_mean(
+    self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
         grads[1],
-        self_sizes,
+        self.shape,
         dim,
         keepdim,
     ),
@@ -55,11 +56,11 @@ var_mean_op = operation(
 std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
-    self=lambda f, grads, self, self_sizes, result0, dim, correction, keepdim: _with_mean(
+    self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
         grads[1],
-        self_sizes,
+        self.shape,
         dim,
         keepdim,
     ),
@@ -90,9 +91,7 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
-    self=lambda f, grad, self, self_sizes, dim, keepdim: (
-        spread(f, grad, self_sizes, dim, keepdim) * f.logical_not(f.isnan(self))
-    ),
+    self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
 )
 trace_op = operation(
     "trace(Tensor self)",
@@ -151,7 +150,9 @@ def _spread_and_mean(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{run.op.name} only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
-    return run(input, folded, correction=correction_of(unbiased, correction), keepdim=keepdim)
+    wanted = correction_of(unbiased, correction, dim)
+    warn_of_freedom(run.op.name, input, folded, wanted)
+    return run(input, folded, correction=wanted, keepdim=keepdim)
 
 
 @composite(method=False)
@@ -288,6 +289,9 @@ def cov(
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
     product = rows.mm((rows if w is None else rows * w).t().conj())
+    if product.is_complex() and rows.shape[0] == 1:
+        real = operations.real(product)
+        product = operations.complex(real, operations.zeros_like(real.detach()))
     made: Tensor = (product / freedom).squeeze()
     return made
 
@@ -363,12 +367,12 @@ def _spacing(y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 def _neighbours(x: Tensor, dim: int) -> tuple[Any, Any]:
     n = x._raw.shape[dim]
-    before = views.slice_op(x, dim, 0, max(n - 1, 0), 1)
-    return views.slice_op(x, dim, min(1, n), n, 1), before
+    before = views.slice_op(x, dim, *views.window(0, -1, 1, n))
+    return views.slice_op(x, dim, *views.window(1, None, 1, n)), before
 
 
 def _area_arguments(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[int, Any]:
-    d = dims.wrap(dim, y.ndim)
+    d = int(dims.wrap(dim, y.ndim))
     if x is not None and dx is not None:
         raise TypeError("trapezoid() received an invalid combination of arguments")
     if y._raw.dtype == bool:
@@ -392,9 +396,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
         after, before = _neighbours(y, d)
         made: Tensor = div_scalar(((before + after) * step).sum(d), 2.0)
         return made
-    last: Any = views.select(y, d, -1)
-    ends = views.select(y, d, 0) + last
-    whole: Tensor = mul_scalar(values.sum(d) - mul_scalar(ends, 0.5), by)
+    last: Any = views.select(y, dim, -1)
+    ends = views.select(y, dim, 0) + last
+    whole: Tensor = mul_scalar(values.sum(dim) - mul_scalar(ends, 0.5), by)
     return whole
 
 
@@ -411,10 +415,10 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     if isinstance(by, Tensor):
         step = _spacing(y, by, d)
         after, before = _neighbours(y, d)
-        made: Tensor = div_scalar(((after + before) * step).cumsum(d), 2.0)
+        made: Tensor = div_scalar(((before + after) * step).cumsum(d), 2.0)
         return made
-    after, before = _neighbours(y, d)
-    whole: Tensor = mul_scalar(before + after, by / 2.0).cumsum(d)
+    after, before = _neighbours(y, dims.wrap(dim, y.ndim))
+    whole: Tensor = mul_scalar(before + after, by / 2.0).cumsum(dim)
     return whole
 
 

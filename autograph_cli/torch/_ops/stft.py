@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from .._kernels.meta import readable
 from . import arithmetic, views
-from ._data import warn_once
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad
 
 overlap_add = operation(
     "overlap_add(Tensor grad_in, int[] input_sizes, int step)",
     node="UnfoldBackwardBackward0",
+    saved={
+        "grad_in_sizes": None,
+        "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
+        "size": lambda grad_in_sizes: grad_in_sizes[-1],
+    },
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(
@@ -153,7 +156,6 @@ def _check_signal(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
             "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
             "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
-            6,
         )
     if return_complex is None and not input.dtype.is_complex and not (window is not None and window.dtype.is_complex):
         raise RuntimeError(
@@ -198,7 +200,7 @@ def istft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     weights = _padded_window(window, n_fft, size, input)
     alone = input.ndim == 2
-    pairs = operations.view_as_real(input)
+    pairs = operations.view_as_real(operations.resolve_conj(input))
     pairs = views.unsqueeze_op(pairs, 0) if alone else pairs
     spectrum = operations.view_as_complex(views.transpose_op(pairs, 1, 2))
     count = spectrum._raw.shape[1]
@@ -223,11 +225,9 @@ def istft(
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
     signal = arithmetic.true_divide(signal, envelope)
     if end > total:
-        warnings.warn(
+        warn(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
-            "Please check your center and hop_length settings.",
-            UserWarning,
-            stacklevel=2,
+            "Please check your center and hop_length settings."
         )
         signal = constant_pad(signal, (0, end - total), 0)
     return views.squeeze_dim(signal, 0) if alone else signal

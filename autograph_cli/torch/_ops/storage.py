@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,10 +13,13 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.shared_memory import share, shared_memory_of
 from .._core.state import L
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_
 from .views import as_strided, expand
@@ -38,6 +40,9 @@ class UntypedStorage:
         return int(self._root.nbytes)
 
     size = __len__ = nbytes
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
 
 UntypedStorage.__module__ = "torch.storage"
@@ -119,12 +124,10 @@ def storage(self: Tensor) -> TypedStorage:
         raise NotImplementedError(
             "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
         )
-    warnings.warn(
+    warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
         "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()",
-        UserWarning,
-        stacklevel=2,
+        "tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
@@ -152,12 +155,29 @@ methods["data_ptr"] = lambda self: 0 if self.is_meta else address(materialize(se
 methods["storage_offset"] = lambda self: offset_in(materialize(self))
 
 
+@composite(function=False, name="share_memory_")
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the memory of this tensor, and of all its views, to where other processes that are given it see it too."""
+    share(self)
+    return self
+
+
+@composite(function=False)
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes can see the memory."""
+    return shared_memory_of(self._raw) is not None
+
+
 @composite(function=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
     a, b = materialize(self), materialize(tensor)
     return bool(
-        owner(a) is owner(b) and address(a) == address(b) and a.shape == b.shape and strides_of(a) == strides_of(b)
+        bits_of(a) == bits_of(b) == PLAIN
+        and owner(a) is owner(b)
+        and address(a) == address(b)
+        and a.shape == b.shape
+        and strides_of(a) == strides_of(b)
     )
 
 
@@ -203,7 +223,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
-    self._raw = raw
+    self._raw = flip(memory_of(raw), *bits_of(self._raw))
     bump(self)
     if made._edge is not None:
         node = made._edge[0]

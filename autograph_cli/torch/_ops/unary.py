@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -11,7 +12,10 @@ from .._core.device_dispatch import is_meta
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
+from .._core.stand_in import whole
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn_once
+from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
 abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
@@ -65,7 +69,7 @@ asin = operation(
 acos = operation(
     "acos(Tensor self)",
     floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.neg(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
+    self=lambda f, grad, self: grad * f.neg(f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
 )
 atan = operation(
     "atan(Tensor self)",
@@ -82,7 +86,15 @@ asinh = operation(
 acosh = operation(
     "acosh(Tensor self)",
     floating=True,
-    self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.sub_Scalar(self * self, 1))),
+    self=lambda f, grad, self: (
+        grad
+        * f.conj(
+            # Of one root the branch would be that of the left half plane's mirror image.
+            f.rsqrt(f.add_Scalar(self, 1)) * f.rsqrt(f.sub_Scalar(self, 1))
+            if f.is_complex(self)
+            else f.rsqrt(f.sub_Scalar(self * self, 1))
+        )
+    ),
 )
 atanh = operation(
     "atanh(Tensor self)",
@@ -170,7 +182,29 @@ lerp_scalar = operation(
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )
-_conj = operation("_conj(Tensor self)", "conj", node="ConjBackward0", self=lambda f, grad: f.conj(grad))
+
+
+def _conjugated(f: Any, a: Any) -> Any:
+    if a.dtype.kind != "c":
+        raise RuntimeError("_conj is for complex tensors: conj gives a real one back as it is")
+    return flip(a, True, False)
+
+
+_conj = operation(
+    "_conj(Tensor self)",
+    _conjugated,
+    node="ConjBackward0",
+    view=True,
+    rereads=True,
+    self=lambda f, grad: f.conj(grad),
+)
+_neg_view = operation(
+    "_neg_view(Tensor self)",
+    lambda f, a: flip(a, False, True),
+    view=True,
+    rereads=True,
+    self=lambda f, grad: f.neg(grad),
+)
 
 publish(
     abs,
@@ -197,6 +231,7 @@ publish(
     frac,
     inplace=True,
 )
+publish(_conj, _neg_view)
 publish(sgn, inplace=True)
 publish(sign, inplace=True)
 publish(neg, inplace=True, aliases=("negative",))
@@ -241,9 +276,26 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if input._raw.dtype.kind == "c" else input
 
 
-@composite()
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are conjugated when they are read."""
+    return bits_of(whole(input._raw))[0]
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are negated when they are read."""
+    return bits_of(whole(input._raw))[1]
+
+
+@composite(formula=True)
 def resolve_conj(input: Tensor) -> Tensor:
-    return input
+    """A copy with the conjugated elements in memory; the tensor itself where they are."""
+    return clone(input) if is_conj(input) else input
+
+
+@composite(formula=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """A copy with the negated elements in memory; the tensor itself where they are."""
+    return clone(input) if is_neg(input) else input
 
 
 @composite()
@@ -352,6 +404,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if condition._raw.dtype.name not in ("bool", "uint8"):
         kind = dtypes.cpp_name(condition._raw.dtype)
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    if condition._raw.dtype.name == "uint8":
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead."
+        )
     a, b = _alike(input, other)
     return where_(condition, a, b)
 
@@ -385,21 +442,20 @@ def conj_number(number: Any) -> Any:
     return number.conjugate() if isinstance(number, complex) else number
 
 
-def log_of_number(number: Any) -> Any:
-    """The logarithm of a Python number as a Python number; 0 has -inf."""
-    if isinstance(number, complex):
-        import cmath
-
+def log_of_number(number: Any, beside: Tensor) -> Any:
+    """The logarithm of a Python number as a Python number, complex beside a complex tensor; 0 has -inf."""
+    if number and (isinstance(number, complex) or beside._raw.dtype.kind == "c"):
         return cmath.log(number)
     return math.log(number) if number > 0 else (-math.inf if number == 0 else math.nan)
 
 
-def zero_raised(base: Tensor, exponent: Tensor) -> Tensor:
+def zero_raised(base: Any, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
     from .._core.dispatch import kernels
     from .._core.tensor import make
 
-    return make(kernels(base._raw).zero_raised(base._raw, exponent._raw))
+    given = base._raw if isinstance(base, Tensor) else base
+    return make(kernels(exponent._raw).zero_raised(given, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:

@@ -28,6 +28,7 @@ unfold_op = operation(
 unfold_backward = operation(
     "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)",
     node="UnfoldBackwardBackward0",
+    saved={"grad_in_sizes": None},
     grad_in=lambda f, grad, dim, size, step: f.windows(grad, dim, size, step),
 )
 operations.windows = unfold_op
@@ -65,6 +66,7 @@ def _copier(run: Any) -> Callable[..., Any]:
         copy,
         node=f"{view.node.__name__}_copy",
         list_result=view.list_result,
+        saved=view.saved,
         **{name: d.formula for d in view.derivatives for name in d.inputs},
     )
 
@@ -83,13 +85,12 @@ def _squeeze(x: Tensor, dim: Any = None) -> Chosen:
 
 def _slice(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    lo, hi, _ = slice(start, end, step).indices(x._raw.shape[d])
-    return views.slice_op, x, d, lo, max(lo, hi), step
+    return views.slice_op, x, d, *views.window(start, end, step, x._raw.shape[d])
 
 
 def _select(x: Tensor, dim: int, index: int) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    return views.select_op, x, d, index % x._raw.shape[d]
+    return views.select_op, x, d, dims.wrap(index, x._raw.shape[d])
 
 
 def _split_copies(x: Tensor, sizes: Any, dim: int = 0) -> Chosen:
@@ -196,6 +197,7 @@ narrow_copy_op = operation(
 
 slice_scatter_op = operation(
     "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
+    saved={"src_sizes": None},
     self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
         grad, f.zeros_of(src_sizes, grad), dim, start, end, step
     ),
@@ -203,11 +205,13 @@ slice_scatter_op = operation(
 )
 select_scatter_op = operation(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
+    saved={"src_sizes": None},
     self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
     src=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 diagonal_scatter_op = operation(
     "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
+    saved={"src_sizes": None},
     self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
         grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2
     ),
@@ -215,6 +219,7 @@ diagonal_scatter_op = operation(
 )
 as_strided_scatter_op = operation(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
+    saved={"src_sizes": None, "offset": None, "storage_offset": "offset"},
     self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
         grad, f.zeros_of(src_sizes, grad), size, stride, offset
     ),

@@ -14,8 +14,10 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped
-from .._core.views import in_shape, materialize, spanned
+from .._core.user_warnings import warn_once
+from .._core.views import in_shape, materialize, share, spanned, strides_of
 from . import unary as unary
+from ._errors import all_tensors
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -98,6 +100,7 @@ slice_backward = operation(
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
+    saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
@@ -140,7 +143,9 @@ def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[in
 
 
 @composite(function=False)
-def view(input: Tensor, *size: Any) -> Tensor:
+def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    if dtype is not None:
+        return _view_dtype(input, dtype)
     if (
         len(size) == 1
         and not isinstance(size[0], (int, tuple, list))
@@ -152,11 +157,37 @@ def view(input: Tensor, *size: Any) -> Tensor:
 
 
 def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """The same bytes read as another dtype."""
-    from .._core.tensor import make
-    from .._core.views import make_view, materialize
+    """The same bytes read as another dtype: outside the graph, for it has no derivative."""
+    for bit, what in (
+        (unary.is_conj, "conjugate view tensors"),
+        (unary.is_neg, "tensors with negative bit set"),
+    ):
+        if dtype is not input.dtype and bit(input):
+            raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
+    made = share(input, counts=True)
+    if isinstance(made, Wrapped):
+        return made._lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
+    raw = materialize(input)
+    if raw.itemsize != dtype.itemsize:
+        _check_other_size(raw, dtype)
+    made._raw = raw.view(dtype.numpy)
+    return made
 
-    return make_view(make(materialize(input).view(dtype.numpy)), input, None)
+
+def _check_other_size(raw: Any, dtype: Any) -> None:
+    """Raise PyTorch's error where elements of another size cannot be read from an array's memory."""
+    names = f"to view {dtypes.cpp_name(raw.dtype)} as {dtypes.cpp_name(dtype.numpy)} (different element sizes)"
+    if not raw.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 {names}")
+    strides = strides_of(raw)
+    times = dtype.itemsize // raw.itemsize
+    if times and raw.shape[-1] % times:
+        raise RuntimeError(f"self.size(-1) must be divisible by {times} {names}, but got {raw.shape[-1]}")
+    if strides[-1] != 1 and raw.size:
+        raise RuntimeError(f"self.stride(-1) must be 1 {names}, but got {strides[-1]}")
+    for dim, stride in enumerate(strides[:-1]):
+        if times and stride % times:
+            raise RuntimeError(f"self.stride({dim}) must be divisible by {times} {names}, but got {stride}")
 
 
 @composite(function=False)
@@ -298,7 +329,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
             f"destination ({sides[1]} dims)"
         )
-    wrapped = [tuple(dims.wrap(d, n) for d in side) for side in sides]
+    wrapped = [tuple(int(dims.wrap(d, n)) for d in side) for side in sides]
     for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
         if len(set(found)) < len(found):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({side})")
@@ -345,7 +376,14 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
         )
-    return select_op(input, d, i % n if n else 0)
+    return select_op(input, d, dims.wrap(i, n))
+
+
+def window(start: int | None, end: int | None, step: int, n: int) -> tuple[int, int, int]:
+    """A slice of `n` elements, cut to what is there, of which the node shows what was given."""
+    lo, hi, _ = slice(start, end, step).indices(n)
+    hi = max(lo, hi)
+    return lo if lo == start else dims.given(lo, start), hi if hi == end else dims.given(hi, end), step
 
 
 @composite()
@@ -374,7 +412,8 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return as_strided_op(input, tuple(size), tuple(stride), window_offset(input, size, stride, storage_offset))
+    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), place)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -410,7 +449,7 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
     shape = dims.broadcast(*(x._raw.shape for x in given))
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
 
@@ -428,11 +467,20 @@ def _matrix_transpose(name: str) -> property:
             )
         if name == "H" and self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        if not self.ndim and name in ("T", "H"):
+            instead = "This function is the identity in these cases." if name == "T" else "Consider using x.conj()."
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
+        elif name == "T" and self.ndim != 2:
+            warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            )
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
         if not self.ndim:
             return self
-        flipped = transpose_op(self, self.ndim - 2, self.ndim - 1)
+        flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim))
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

@@ -6,7 +6,7 @@ import io
 import pickle
 import pickletools
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from .._core import dtypes, layout
@@ -41,7 +41,7 @@ class _StorageKind:
 
 
 def _bytes(text: Any, encoding: Any) -> bytes:
-    if not isinstance(text, str) or encoding != "latin1":
+    if type(text) is not str or type(encoding) is not str or encoding != "latin1":
         raise ValueError("bytes are not written like this")
     return text.encode("latin1")
 
@@ -62,13 +62,19 @@ def check_key(key: Any) -> Any:
     raise ValueError(f"a key of class {type(key).__name__} is not allowed")
 
 
+def _count(key: Any, counts: Counter[int]) -> None:
+    code = hash(key)
+    counts[code] += 1
+    if counts[code] > _COLLIDING:
+        raise ValueError("too many keys of the pickle have the same hash")
+
+
 def _of_keys(kind: Any) -> Callable[..., Any]:
+    """A function that makes a set or a Counter; the machine has checked the keys that it is given."""
+
     def make(items: Any = ()) -> Any:
         if not isinstance(items, (list, tuple, dict)):
             raise ValueError(f"a {kind.__name__} is not written like this")
-        if type(items) is not dict:
-            for item in items:
-                check_key(item)
         return kind(items)
 
     return make
@@ -104,9 +110,10 @@ def _device(kind: Any, index: Any = None) -> device:
 
 
 def _layout(name: Any) -> Any:
-    found = {repr(x): x for x in (layout.strided, layout.sparse_coo, layout.sparse_csr)}.get(name)
+    known = {repr(x): x for x in (layout.strided, layout.sparse_coo, layout.sparse_csr)}
+    found = known.get(name) if type(name) is str else None
     if found is None:
-        raise ValueError(f"there is no layout {name!r}")
+        raise ValueError("there is no such layout")
     return found
 
 
@@ -151,6 +158,12 @@ CALLED: dict[str, Callable[..., Any]] = {
     "_codecs.encode": _bytes,
 }
 """What a file may call: our own functions, which check what they get."""
+_OF_KEYS = [CALLED[name] for name in ("collections.Counter", "builtins.set", "builtins.frozenset")]
+_SIZED = (str, bytes, bytearray, tuple, list, dict, set, frozenset)
+_SHOWN = 1_000
+"""Characters of what a file is wrong in that an error shows."""
+_COPIED, _SMALL, _COLLIDING = 2, 1 << 16, 100
+"""What calls may copy, for each byte of the file and beside; and keys of one container that may have the same hash."""
 
 NAMED: dict[str, Any] = {
     "torch.Tensor": Tensor,
@@ -168,10 +181,13 @@ def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
     """The function that finds the storage which a pickle refers to."""
 
     def find(reference: Any) -> Storage:
-        if not isinstance(reference, tuple) or len(reference) != 5 or reference[0] != "storage":
+        if isinstance(reference, tuple) and len(reference) == 6 and reference[5] is None:
+            reference = reference[:5]  # files from before zip archives say here that the storage is no view
+        if not isinstance(reference, tuple) or len(reference) != 5:
             raise ValueError("a storage is not referred to like this")
-        _, kind, key, location, length = reference
-        if not isinstance(kind, _StorageKind) or not isinstance(key, str) or not isinstance(location, str):
+        word, kind, key, location, length = reference
+        texts = all(isinstance(part, str) for part in (word, key, location))
+        if not texts or word != "storage" or not isinstance(kind, _StorageKind):
             raise ValueError("a storage is not referred to like this")
         if type(length) is not int or length < 0:
             raise ValueError("a storage has no valid length")
@@ -183,7 +199,8 @@ def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
 class RestrictedMachine:
     """Runs a pickle without Python's unpickler: each of the few opcodes that `torch.save` writes has a method here.
 
-    Nothing but `CALLED` and what the user added as `safe` is ever called; UnpicklingError for everything else.
+    Nothing but `CALLED` and what the user added as `safe` is ever called; UnpicklingError for everything else. Time and
+    memory stay in proportion to the file: what calls copy is counted, and so are keys of the same hash.
     """
 
     steps: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
@@ -196,9 +213,14 @@ class RestrictedMachine:
         self._safe = safe
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        self._left = 0
+        """How much may still be copied."""
+        self._hashes: dict[int, tuple[Any, Counter[int]]] = {}
+        """By its id, a container, and how many of its keys have the same hash."""
 
     def run(self, data: bytes) -> Any:
         """What the pickle builds."""
+        self._left = _COPIED * len(data) + _SMALL
         try:
             for opcode, argument, _ in pickletools.genops(data):
                 if opcode.name == "STOP":
@@ -208,9 +230,9 @@ class RestrictedMachine:
                     raise ValueError(f"Unsupported operand {opcode.name}")
                 step(self, argument)
         except RecursionError:
-            raise
+            raise pickle.UnpicklingError(f"{self.advice}the pickle is nested too deeply") from None
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-            raise pickle.UnpicklingError(f"{self.advice}{error}") from None
+            raise pickle.UnpicklingError(f"{self.advice}{str(error)[:_SHOWN]}") from None
         raise pickle.UnpicklingError(f"{self.advice}the pickle has no end")
 
     # -- the stack
@@ -240,6 +262,17 @@ class RestrictedMachine:
     def push(self, value: Any) -> None:
         self._stack.append(value)
 
+    def _copies(self, values: Iterable[Any]) -> None:
+        """Count what is about to be copied; ValueError where a small file has the same large thing copied many times."""
+        self._left -= sum(len(value) for value in values if isinstance(value, _SIZED))
+        if self._left < 0:
+            raise ValueError("what the pickle builds is out of proportion to its size")
+
+    def _checked_key(self, key: Any, holder: Any) -> Any:
+        if type(check_key(key)) is not str:  # the hash of a text cannot be foreseen
+            _count(key, self._hashes.setdefault(id(holder), (holder, Counter()))[1])
+        return key
+
     # -- what opcodes do
 
     def name(self, argument: Any) -> None:
@@ -259,6 +292,11 @@ class RestrictedMachine:
         args, function = self._pop(), self._pop()
         if not isinstance(args, tuple) or not self._may_call(function):
             raise ValueError(f"Trying to call reduce for unrecognized function {_shown(function)}")
+        self._copies(args)
+        if function in _OF_KEYS and args and isinstance(args[0], (list, tuple)):
+            counts: Counter[int] = Counter()
+            for key in args[0]:
+                _count(check_key(key), counts)
         self.push(function(*args))
 
     def make(self, _: Any) -> None:
@@ -272,6 +310,7 @@ class RestrictedMachine:
 
     def build(self, _: Any) -> None:
         state, target = self._pop(), self._stack[-1]
+        self._copies((state, *(state if isinstance(state, tuple) else ())))
         allowed = type(target) in self._safe.values()
         if allowed and hasattr(target, "__setstate__"):
             target.__setstate__(state)
@@ -302,13 +341,16 @@ class RestrictedMachine:
 
     def set_item(self, _: Any) -> None:
         value, key = self._pop(), self._pop()
-        self._top(dict)[check_key(key)] = value
+        holder = self._top(dict)
+        holder[self._checked_key(key, holder)] = value
 
     def set_all(self, _: Any) -> None:
         items = self._to_mark()
         if len(items) % 2:
             raise ValueError("a dictionary in the pickle has a key without a value")
-        self._top(dict).update(zip(map(check_key, items[::2]), items[1::2], strict=True))
+        holder = self._top(dict)
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            holder[self._checked_key(key, holder)] = value
 
     def tuple_of(self, count: int) -> None:
         items = [self._pop() for _ in range(count)]
@@ -369,4 +411,6 @@ class TrustingUnpickler(pickle.Unpickler):
         return super().find_class(OURS + module.removeprefix("torch"), name)
 
     def persistent_load(self, reference: Any) -> Any:
+        if isinstance(reference, tuple) and len(reference) == 4 and reference[0] == "module":
+            return reference[1]  # a class, beside which files from before zip archives keep its source
         return self._find(reference)

@@ -9,9 +9,11 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.dtypes import dtype
+from .._core.sparse_arrays import Sparse
 from .._core.storages import owner
 from .._core.tensor import Tensor
 from .._core.views import as_strided_raw
+from .._kernels.lazy import flip, memory_of
 from .._kernels.meta import Meta
 from .._ops.conversion import strides
 from .._ops.legacy import instance
@@ -32,7 +34,11 @@ _LEGACY = {
 }
 STORAGES: dict[str, dtype | None] = {**{name: dtypes.NAMED[of] for name, of in _LEGACY.items()}, "UntypedStorage": None}
 """The classes of storages by name; an untyped one holds bytes."""
+MOST_DIMS = 64
+"""Dimensions of a tensor at most; NumPy has no more."""
 STORAGE_NAMES = {of: name for name, of in STORAGES.items() if of is not None}
+BITS = ("conj", "neg")
+"""What files say of tensors that are conjugated or negated when they are read."""
 
 
 class Storage:
@@ -56,11 +62,12 @@ def rebuild_tensor(
     metadata: Any = None,
 ) -> Tensor:
     """A tensor over a storage; ValueError where it would reach beyond its memory."""
+    if of.__class__ is dict:
+        of, metadata = None, of
     if not isinstance(storage, Storage):
         raise ValueError("a tensor is to be made of something that is no storage")
     kind = of if isinstance(of, dtype) else storage.dtype
-    numbers = (offset, *size, *stride)
-    if kind is None or len(size) != len(stride) or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers):
+    if kind is None or not _are_valid(size, stride, offset, requires_grad):
         raise ValueError("a tensor's size, stride or offset is not valid")
     available = storage.bytes.size // kind.itemsize
     needed = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if math.prod(size) else offset
@@ -68,7 +75,10 @@ def rebuild_tensor(
         raise ValueError(f"a tensor reaches beyond its storage: {needed} elements are needed, {available} are there")
     flat = storage.bytes[: available * kind.itemsize].view(kind.numpy)
     raw = as_strided_raw(flat, tuple(size), tuple(stride), offset) if math.prod(size) else flat[:0].reshape(size)
-    made: Tensor = instance(Tensor, raw)
+    said = metadata if metadata.__class__ is dict else {}
+    allowed = (raw.dtype.kind == "c", raw.dtype.kind != "b")
+    bits = [may and said.get(name) is True for name, may in zip(BITS, allowed, strict=True)]
+    made: Tensor = instance(Tensor, flip(raw, *bits))
     if requires_grad:
         made.requires_grad_()
     return made
@@ -76,12 +86,7 @@ def rebuild_tensor(
 
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
-    numbers = (*size, *stride)
-    if (
-        not isinstance(of, dtype)
-        or len(size) != len(stride)
-        or not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
-    ):
+    if not isinstance(of, dtype) or not _are_valid(size, stride, 0, requires_grad):
         raise ValueError("a tensor's size, stride or dtype is not valid")
     made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
@@ -89,13 +94,21 @@ def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     return made
 
 
+def _are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
+    """Whether a file may say this of a tensor; nothing is computed with what is no plain small tuple of numbers."""
+    if not (isinstance(size, tuple) and isinstance(stride, tuple) and len(size) == len(stride) <= MOST_DIMS):
+        return False
+    numbers = (offset, *size, *stride)
+    return type(requires_grad) is bool and all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     """A parameter over a rebuilt tensor."""
     from ..nn.parameter import Parameter
 
-    if not isinstance(data, Tensor):
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise ValueError("a parameter is to be made of something that is no tensor")
-    return Parameter(data, bool(requires_grad))
+    return Parameter(data, requires_grad)
 
 
 # ---------------------------------------------------------------- writing
@@ -114,9 +127,9 @@ class Places:
 
         RuntimeError where tensors of different dtypes share memory.
         """
-        if tensor.is_sparse:
+        if isinstance(tensor._raw, Sparse):
             raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
-        raw = tensor._raw
+        raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):
             raw = root = np.array(raw, order="C", copy=True)

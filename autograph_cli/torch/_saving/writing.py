@@ -11,7 +11,8 @@ from .._core.dtypes import dtype
 from .._core.layout import layout
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .storages import STORAGE_NAMES, Places, plain_size
+from .._kernels.lazy import bits_of
+from .storages import BITS, STORAGE_NAMES, Places, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]
 """The name of the package that stands for PyTorch's."""
@@ -102,7 +103,9 @@ class Pickler(pickle._Pickler):
             rest = (requires_grad, OrderedDict(), tensor.dtype)
             return REBUILD_UNTYPED, (place, offset, plain_size(tensor), stride, *rest)
         place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length))
-        return REBUILD_TENSOR, (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+        parts = (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+        bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
+        return REBUILD_TENSOR, (*parts, bits) if bits else parts
 
     def _save_name(self, obj: Global) -> None:
         self.write(obj.text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core.autocast import DEFAULTS, settings, switch
 from .._core.device import device as _device
 from .._core.dtypes import bfloat16, dtype, float16, float64
+from .._core.interrupts import uninterruptible
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -42,33 +43,32 @@ class autocast:
 
     def _can_be_enabled(self) -> bool:
         if self.device == "cuda":
-            warnings.warn(
-                "CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=_outside(self)
-            )
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             return False
         if self.fast_dtype in (bfloat16, float16):
             return True
         name = self.device.upper()
-        warnings.warn(
+        warn(
             f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
-            f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
-            stacklevel=_outside(self),
+            f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
         )
         return False
 
     def __enter__(self) -> autocast:
+        enabled, lower = _with_enabled(self.device, self._enabled), _with_dtype(self.device, self.fast_dtype)
         self._before = settings.enabled, settings.lower, settings.caches
-        set_autocast_enabled(self.device, self._enabled)
-        set_autocast_dtype(self.device, self.fast_dtype)
-        autocast_increment_nesting()
+        settings.nesting += 1
         settings.caches = self._cache_enabled
+        switch(enabled, lower)
         return self
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        if not autocast_decrement_nesting():
-            clear_autocast_cache()
         enabled, lower, settings.caches = self._before
+        settings.nesting -= 1
         switch(enabled, lower)
+        if not settings.nesting:
+            settings.casts.clear()
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
@@ -115,13 +115,17 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 def set_autocast_enabled(*args: Any) -> None:
     """`(device, enabled)`, or `(enabled)` for a GPU: let operations choose their dtype, or not, from here on."""
+    switch(_with_enabled(*args), settings.lower)
+
+
+def _with_enabled(*args: Any) -> frozenset[str]:
     device_type, enabled = args if len(args) == 2 else ("cuda", *args)
     if not isinstance(enabled, bool):
         raise TypeError(
             f"set_autocast_enabled(): argument 'enabled' (position {len(args)}) must be bool, not {type(enabled).__name__}"
         )
     name = _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
-    switch(settings.enabled | {name} if enabled else settings.enabled - {name}, settings.lower)
+    return settings.enabled | {name} if enabled else settings.enabled - {name}
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
@@ -135,8 +139,11 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Set the lower dtype of regions on a device."""
-    name = _autocasting(device_type, "unsupported scalarType")
-    switch(settings.enabled, {**settings.lower, name: dtype})
+    switch(settings.enabled, _with_dtype(device_type, dtype))
+
+
+def _with_dtype(device_type: str, kind: dtype) -> Mapping[str, dtype]:
+    return {**settings.lower, _autocasting(device_type, "unsupported scalarType"): kind}
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -173,10 +180,8 @@ def _former(name: str, instead: str, device_type: str, run: Callable[..., Any]) 
     shown = f"'{device_type}', {argument}" if argument else f"'{device_type}'"
 
     def former(*args: Any) -> Any:
-        warnings.warn(
-            f"torch.{name}({argument}) is deprecated. Please use torch.{instead}({shown}) instead.",
-            DeprecationWarning,
-            stacklevel=2,
+        warn(
+            f"torch.{name}({argument}) is deprecated. Please use torch.{instead}({shown}) instead.", DeprecationWarning
         )
         return run(device_type, *args)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -11,6 +10,7 @@ from typing import Any
 
 from .._core.dtypes import float16, float32, int32
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._ops.creation import full
 
 __all__ = ["GradScaler", "OptState"]
@@ -52,10 +52,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda":
-            level = 2 if type(self) is GradScaler else 3
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=level
-            )
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if not self._enabled:
             return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from .._core.interrupts import uninterruptible
 from .._core.state import L
+from .._core.user_warnings import warn
 from .grad_mode import count_special
 
 
+@uninterruptible
 def _set(mode: bool, check_nan: bool) -> None:
     if mode != L.anomaly:
         count_special(1 if mode else -1)
@@ -32,6 +34,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         _set(self.prev, self.prev_check_nan)
 
@@ -48,17 +51,16 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.prev = self.prev_check_nan = False
         self.check_nan = check_nan
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            UserWarning,
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:
         self.prev, self.prev_check_nan = L.anomaly, L.check_nan
         _set(True, self.check_nan)
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         _set(self.prev, self.prev_check_nan)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from .._core.forward import apart, joined, paired
 from .._core.interpreter_stack import DualLevel, start, stop
+from .._core.interrupts import uninterruptible
 from .._core.reverse import pair, split
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -93,10 +94,16 @@ class dual_level(ContextDecorator):
     """
 
     def __enter__(self) -> int:
-        return enter_dual_level()
+        number = enter_dual_level()
+        self._level = L.levels[-1]
+        return number
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        exit_dual_level()
+        if L.levels and L.levels[-1] is self._level:
+            stop(self._level)
+        else:
+            exit_dual_level()
 
 
 class _set_fwd_grad_enabled(ContextDecorator):
@@ -109,6 +116,7 @@ class _set_fwd_grad_enabled(ContextDecorator):
     def __enter__(self) -> None:
         pass
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.forward = self.prev
 

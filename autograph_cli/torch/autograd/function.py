@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,8 @@ from .._core.saved_tensors import SavedTensor, freed, unpack
 from .._core.state import L, next_sequence_nr
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
+from .._core.user_warnings import warn
+from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
 
@@ -91,7 +92,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -109,7 +110,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         grads = self._run([g if g is None else make(g) for g in self._incoming(grad)])
-        return tuple(g if g is None else g._raw for g in grads)
+        return tuple(g if g is None else resolved(g._raw) for g in grads)
 
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         return self._run(self._incoming(grad))
@@ -198,12 +199,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *_: Any, **__: Any) -> Any:
@@ -291,9 +291,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if L.levels and top_level(args) is not None:
             return cls._applied_above(args)
         node = cls._context(args)
-        number = next_sequence_nr()
         record = L.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
+        number = next_sequence_nr()
         mode, L.grad = L.grad, False
         try:
             if cls._is_apart():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
 from .._core.dispatch import annotate
-from .._core.node import Edge, View, like_of
+from .._core.node import Edge, View, has_no_history, like_of
 from .._core.saved_tensors import SavedResult, save
 from .._core.state import S
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from .._core.views import (
     CUSTOM,
     MULTIPLE,
@@ -82,13 +82,11 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
         )
     for x in dirty:
         if not among(x, args):
-            warnings.warn(
+            warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                "should be passed to ctx.mark_dirty().",
-                UserWarning,
-                stacklevel=4,
+                "should be passed to ctx.mark_dirty()."
             )
-        if record and x.requires_grad and x.is_leaf:
+        if record and x.requires_grad and has_no_history(x):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
@@ -121,7 +119,7 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     if not node._edges:
         return x
     view = x._edge
-    x._edge = View(view.base, edge, counter(view.base)[0], creation) if view.__class__ is View else edge
+    x._edge = View(view.base, edge, counter(view.base)[0], creation, view.path) if view.__class__ is View else edge
     return x
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any
 
+from .._core.interrupts import uninterruptible
 from .._core.state import L, S
+from .._core.user_warnings import warn
 
-_lock = threading.Lock()
 
-
+@uninterruptible
 def count_special(change: int) -> None:
     """Count the modes that send operations the general way."""
-    with _lock:
-        S.special += change
+    S.special += change
 
 
 class ContextDecorator:
@@ -40,12 +38,11 @@ class ContextDecorator:
 def decorate(manager: Callable[[], Any], function: Any) -> Any:
     """`function`, run inside `manager()` whenever it is called or resumed."""
     if inspect.isclass(function):
-        warnings.warn(
+        warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
             "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
             "the `__init__` method and nothing else.",
             FutureWarning,
-            stacklevel=3,
         )
         function.__init__ = decorate(manager, function.__init__)
         return function
@@ -107,6 +104,7 @@ class no_grad(_Bare):
     def __enter__(self) -> None:
         self.prev, L.grad = L.grad, False
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
 
@@ -127,6 +125,7 @@ class enable_grad(_Bare):
     def __enter__(self) -> None:
         self.prev, L.grad = L.grad, True
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
 
@@ -156,6 +155,7 @@ class set_grad_enabled(ContextDecorator):
     def __enter__(self) -> None:
         L.grad = self.mode
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         L.grad = self.prev
 
@@ -187,16 +187,21 @@ class inference_mode(ContextDecorator):
         self._before: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        self._before.append((L.inference, L.grad))
+        before = L.inference, L.grad
+        self._before = [*self._before, before]
         _set_inference(self.mode, not self.mode)
 
+    @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        _set_inference(*self._before.pop())
+        inference, grad = self._before[-1]
+        _set_inference(inference, grad)
+        del self._before[-1]
 
     def clone(self) -> inference_mode:
         return type(self)(self.mode)
 
 
+@uninterruptible
 def _set_inference(inference: bool, grad: bool) -> None:
     if inference != L.inference:
         count_special(1 if inference else -1)

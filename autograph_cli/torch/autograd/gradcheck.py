@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from .._core.node import Node, edge_of, like_of
 from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from . import forward_check
 
 Function = Callable[..., Any]
@@ -206,11 +206,9 @@ class _Check:
             if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
             if x._raw.dtype not in (np.float64, np.complex128):
-                warnings.warn(
+                warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
-                    "check will likely fail if all the inputs are not of double precision floating point or complex. ",
-                    UserWarning,
-                    stacklevel=4,
+                    "check will likely fail if all the inputs are not of double precision floating point or complex. "
                 )
             if any(n > 1 and stride == 0 for n, stride in zip(x._raw.shape, x._raw.strides, strict=True)):
                 raise RuntimeError(

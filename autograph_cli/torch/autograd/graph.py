@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
 from .._core.state import L
-from .._core.tensor import Tensor
-from .._core.views import bump, counter
+from .._core.storages import address, owner
+from .._core.tensor import Tensor, Wrapped
+from .._core.views import bump
 from .grad_mode import count_special, no_grad
 
 __all__ = [
@@ -55,6 +58,7 @@ class saved_tensors_hooks:
         L.saved_hooks = (*L.saved_hooks, (self.pack_hook, self.unpack_hook))
         count_special(1)
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         L.saved_hooks = L.saved_hooks[:-1]
         count_special(-1)
@@ -72,11 +76,9 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        if pin_memory:
-            raise NotImplementedError("save_on_cpu: pin_memory=True is not available in autograph's engine")
-
         def pack(tensor: Any) -> tuple[Any, Tensor]:
-            return tensor.device, tensor.cpu()
+            # Memory for a GPU is a copy; without a GPU it is memory like any other.
+            return tensor.device, tensor.detach().cpu().clone() if pin_memory else tensor.cpu()
 
         def unpack(packed: tuple[Any, Any]) -> Tensor:
             device, tensor = packed
@@ -98,47 +100,59 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         L.saved_hooks_disabled = before
 
 
-class _Copy:
-    """A saved tensor, or a copy of it once it is about to be changed."""
+class _Handle:
+    """Stands for a saved tensor."""
 
-    __slots__ = ("__weakref__", "tensor")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
+    __slots__ = ("__weakref__",)
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside one `allow_mutation_on_saved_tensors` block."""
+    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was changed."""
 
     def __init__(self) -> None:
         self.active = True
-        self._saved: dict[int, tuple[list[int], weakref.WeakSet[_Copy]]] = {}
-        """By the id of a version counter: the counter, and what was saved of its memory and not copied yet."""
+        self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        self._known: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
+        """What was saved already, by its place in memory and its version."""
+        self._places: dict[int, weakref.WeakSet[_Handle]] = {}
+        """By the id of the memory, what was saved of it and is not cloned yet."""
 
     def clear(self) -> None:
         """Forget everything; what was recorded in the block cannot run backward any more."""
         self.active = False
-        self._saved.clear()
+        self.original.clear()
+        self.cloned.clear()
+        self._places.clear()
 
-    def pack(self, tensor: Tensor) -> _Copy:
-        copy, versions = _Copy(tensor), counter(tensor)
-        self._saved.setdefault(id(versions), (versions, weakref.WeakSet()))[1].add(copy)
-        return copy
+    def pack(self, tensor: Tensor) -> _Handle:
+        kept = tensor.detach()
+        if isinstance(kept, Wrapped):
+            self.original[handle := _Handle()] = kept
+            return handle
+        raw = kept._raw
+        key = (address(raw), raw.shape, raw.strides, raw.dtype, kept._version)
+        handle = self._known.get(key) or _Handle()
+        if handle not in self.original:
+            self._known[key], self.original[handle] = handle, kept
+            self._places.setdefault(id(owner(raw)), weakref.WeakSet()).add(handle)
+        return handle
 
-    def unpack(self, copy: _Copy) -> Tensor:
+    def unpack(self, handle: _Handle) -> Tensor:
         if not self.active:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
                 "recorded."
             )
-        return copy.tensor
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def before_change(self, tensor: Tensor) -> None:
-        """Copy what was saved of the memory of a tensor that is about to be changed."""
-        _, copies = self._saved.pop(id(tensor._counter), (None, ()))
+        """Clone what was saved of the memory of a tensor that is about to be changed."""
+        if isinstance(tensor, Wrapped) or isinstance(tensor._raw, np.generic):
+            return
         with no_grad():
-            for copy in list(copies):
-                copy.tensor = copy.tensor.clone()
+            for handle in self._places.pop(id(owner(tensor._raw)), ()):
+                self.cloned[handle] = self.original.pop(handle).clone()
 
 
 @contextmanager

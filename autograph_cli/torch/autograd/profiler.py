@@ -1,14 +1,24 @@
-"""`record_function` only: a label on a block of code; profiles are not taken."""
+"""`profile` notes the operations, backward nodes and labelled blocks that run while it lasts; `record_function` labels a block."""
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
-from .grad_mode import ContextDecorator
+import numpy as np
+
+from .._core.node import Node
+from .._core.state import BackwardCall, S
+from .._core.tensor import Tensor
+from .grad_mode import ContextDecorator, count_special
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
 
 class record_function(ContextDecorator):
-    """Label a block; it runs as it would without.
+    """Label a block; a profile that is being taken shows what ran inside of it.
 
     >>> from autograph_cli import torch
     >>> with torch.autograd.profiler.record_function("step"):
@@ -18,12 +28,238 @@ class record_function(ContextDecorator):
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
         self.args = args
+        self._opened: list[tuple[Collector, FunctionEvent]] = []
 
     def __enter__(self) -> record_function:
+        collector = Collector.running
+        if collector is not None:
+            self._opened.append((collector, collector.open(self.name, label=True)))
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        pass
+        if self._opened:
+            collector, event = self._opened.pop()
+            collector.close(event)
 
     def clone(self) -> record_function:
         return type(self)(self.name, self.args)
+
+
+class _Stack(threading.local):
+    """The events of the current thread that have not ended, the innermost last."""
+
+    def __init__(self) -> None:
+        self.open: list[FunctionEvent] = []
+
+
+class Collector:
+    """Gathers events from the engine, beside whoever else follows it."""
+
+    running: Collector | None = None
+
+    def __init__(self, record_shapes: bool = False, profile_memory: bool = False) -> None:
+        self.events: list[FunctionEvent] = []
+        self.shapes, self.memory = record_shapes, profile_memory
+        self._stack = _Stack()
+        self._threads: dict[int, int] = {}
+        self._hooks: list[Any] = []
+
+    # -- begin and end
+
+    def start(self) -> None:
+        """Follow the engine from now on."""
+        from ..optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        if Collector.running is not None:
+            raise RuntimeError("Profiler is already enabled on this thread")
+        Collector.running = self
+        self._witness, self._observer = S.witness, S.observer
+        self._followed = _Followed(self, S.observer)
+        S.witness, S.observer = self.computed, self._followed
+        count_special(1)
+        steps: list[FunctionEvent] = []
+        self._hooks = [
+            register_optimizer_step_pre_hook(
+                lambda optimizer, *_: steps.append(
+                    self.open(f"Optimizer.step#{type(optimizer).__name__}.step", label=True)
+                )
+            ),
+            register_optimizer_step_post_hook(lambda *_: self.close(steps.pop())),
+        ]
+
+    def stop(self) -> None:
+        """Follow it no more."""
+        Collector.running = None
+        while self._stack.open:
+            self.close(self._stack.open[-1])
+        if S.witness == self.computed:
+            S.witness = self._witness
+        if S.observer is self._followed:
+            S.observer = self._observer
+        count_special(-1)
+        for hook in self._hooks:
+            hook.remove()
+
+    # -- events
+
+    def open(self, name: str, shapes: Any = (), number: int = -1, label: bool = False) -> FunctionEvent:
+        """An event that begins now."""
+        thread = self._threads.setdefault(threading.get_ident(), len(self._threads) + 1)
+        event = FunctionEvent(name, time.perf_counter_ns(), thread, shapes, number)
+        event.is_user_annotation = label
+        event.id = len(self.events) + 1
+        if self._stack.open:
+            event.cpu_parent = self._stack.open[-1]
+            event.cpu_parent.cpu_children.append(event)
+        self._stack.open.append(event)
+        self.events.append(event)
+        return event
+
+    def close(self, event: FunctionEvent) -> None:
+        """The event ends now, and so do those inside of it that an exception left."""
+        if event not in self._stack.open:
+            return
+        now = time.perf_counter_ns()
+        while True:
+            last = self._stack.open.pop()
+            last.ended = now
+            if last is event:
+                return
+
+    def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None:
+        """An operation has just been computed."""
+        if self._witness is not None:
+            self._witness(op, args, outputs, nanoseconds)
+        in_place = bool(outputs) and outputs[0] is args[0]
+        shapes = [list(a._raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
+        event = self.open(f"aten::{op.name}{'_' if in_place else ''}", shapes)
+        event.begun -= nanoseconds
+        self.close(event)
+        event.ended = event.begun + nanoseconds
+        if self.memory and not in_place and not op.view:
+            event.made = sum(int(np.dtype(t._raw.dtype).itemsize * t._raw.size) for t in outputs)
+
+    def found(self) -> EventList:
+        """All events, in the order in which they began."""
+        return EventList(sorted(self.events, key=lambda e: e.begun), self.memory, self.shapes)
+
+
+class _Followed:
+    """An observer that hands on what it sees, and notes the nodes of backward passes."""
+
+    def __init__(self, collector: Collector, inner: Any) -> None:
+        self._collector, self._inner = collector, inner
+        self._running: list[list[FunctionEvent]] = []
+
+    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made."""
+        if self._inner is not None:
+            self._inner.created(node, inputs, outputs)
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+        if self._inner is not None:
+            self._inner.begins(call)
+        inner, opened = call.watch, []
+        self._running.append(opened)
+
+        def watch(node: Node, grad: Any) -> None:
+            self._ended(opened)
+            number = node._sequence_nr()
+            name, number = node.name(), -1 if number > 1 << 60 else number
+            opened.append(self._collector.open(f"autograd::engine::evaluate_function: {name}", number=number))
+            if inner is not None:
+                inner(node, grad)
+            shapes = [list(getattr(grad, "shape", ()))] if self._collector.shapes else ()
+            opened.append(self._collector.open(name, shapes, number))
+
+        call.watch = watch
+
+    def ends(self, call: BackwardCall) -> None:
+        """A backward call is over."""
+        if self._running:
+            self._ended(self._running.pop())
+        if self._inner is not None:
+            self._inner.ends(call)
+
+    def _ended(self, opened: list[FunctionEvent]) -> None:
+        while opened:
+            self._collector.close(opened.pop())
+
+
+class profile:
+    """Notes what runs inside the block.
+
+    >>> from autograph_cli import torch
+    >>> x = torch.ones(3)
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     _ = x + x
+    >>> [(event.key, event.count) for event in prof.key_averages()]
+    [('aten::add', 1)]
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        **options: Any,
+    ) -> None:
+        self.enabled = enabled
+        self._options = record_shapes, profile_memory
+        self._collector: Collector | None = None
+        self._entered = False
+
+    def __enter__(self) -> profile:
+        if self._entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self._entered = True
+        if self.enabled:
+            self._collector = Collector(*self._options)
+            self._collector.start()
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if self._collector is not None:
+            self._collector.stop()
+
+    @property
+    def function_events(self) -> EventList:
+        """All events, in the order in which they began."""
+        if self._collector is None:
+            raise RuntimeError("Profiler didn't finish running" if self.enabled else "the profiler is not enabled")
+        return self._collector.found()
+
+    def key_averages(self, *args: Any, **options: Any) -> EventList:
+        """The events of each name as one."""
+        return self.function_events.key_averages(*args, **options)
+
+    def table(self, *args: Any, **options: Any) -> str:
+        """The events as text, a line each."""
+        return self.function_events.table(*args, **options)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events as one."""
+        return self.function_events.total_average()
+
+    def export_chrome_trace(self, path: Any) -> None:
+        """Write the events as a file that `chrome://tracing` and Perfetto show."""
+        self.function_events.export_chrome_trace(path)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of everything, in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def __str__(self) -> str:
+        return self.table() if self._collector is not None else "<unfinished torch.autograd.profile>"
+
+    __repr__ = __str__

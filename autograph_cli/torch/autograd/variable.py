@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.class_names import type_name
+from .._core.dtype_checks import check_differentiable
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 
 
 class VariableMeta(type):
@@ -23,11 +26,14 @@ class Variable(metaclass=VariableMeta):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool | None = None, volatile: bool | None = None) -> Any:
+        if volatile:
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
         if data is None:
             return Tensor()
         if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {type_name(data)}")
         alias = data.detach()
         if requires_grad:
+            check_differentiable(data)
             alias.requires_grad = True
         return alias

@@ -7,16 +7,18 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._core.interrupts import contextmanager
+
 
 def flags_of(module: str) -> Callable[..., contextlib.AbstractContextManager[None]]:
     """A function like `torch.backends.cudnn.flags`: within the block the module's names have other values."""
 
-    @contextlib.contextmanager
+    @contextmanager
     def flags(**wanted: Any) -> Iterator[None]:
         there = vars(sys.modules[module])
         before = {name: there[name] for name in wanted}
-        there.update(wanted)
         try:
+            there.update(wanted)
             yield
         finally:
             there.update(before)

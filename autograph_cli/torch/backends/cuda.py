@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from .._core.interrupts import contextmanager
+from .._core.user_warnings import warn
 from .._ops.attention import KERNELS
 
 matmul = SimpleNamespace(
@@ -64,20 +64,19 @@ def enable_cudnn_sdp(enabled: bool) -> None:
     KERNELS["cudnn"] = enabled
 
 
-@contextlib.contextmanager
+@contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[Any]:
     """Within the block, other kernels are asked for."""
-    warnings.warn(
+    warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
-        stacklevel=3,
     )
     before = dict(KERNELS)
-    KERNELS.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
+        KERNELS.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
         yield {}
     finally:
         KERNELS.update(before)

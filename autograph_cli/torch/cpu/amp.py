@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import amp
 from .._core.dtypes import bfloat16
+from .._core.user_warnings import warn
 
 __all__ = ["GradScaler", "autocast"]
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cpu', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from .. import _missing
@@ -163,12 +161,23 @@ class CUDAGraph(Stream):
     """Work for a GPU, recorded; RuntimeError."""
 
 
-@contextlib.contextmanager
-def stream(stream: Any) -> Iterator[None]:
+class StreamContext:
     """Within the block, work goes to a queue; None is no queue."""
-    if stream is not None:
-        _needs_gpu()
-    yield
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            _needs_gpu()
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+def stream(stream: Any) -> StreamContext:
+    """Within the block, work goes to a queue; None is no queue."""
+    return StreamContext(stream)
 
 
 _missing.speak_for(amp, nvtx)

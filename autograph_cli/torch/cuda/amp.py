@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import amp
+from .._core.user_warnings import warn
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

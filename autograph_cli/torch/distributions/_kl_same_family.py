@@ -57,7 +57,8 @@ def _beta(p: Any, q: Any) -> Any:
     t2 = p.concentration1.lgamma() + p.concentration0.lgamma() + total_q.lgamma()
     t3 = (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
     t4 = (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0)
-    return t1 - t2 + t3 + t4 + (total_q - total_p) * torch.digamma(total_p)
+    t5 = (total_q - total_p) * torch.digamma(total_p)
+    return t1 - t2 + t3 + t4 + t5
 
 
 @register_kl(Binomial, Binomial)
@@ -89,8 +90,9 @@ def _dirichlet(p: Any, q: Any) -> Any:
     total_p, total_q = p.concentration.sum(-1), q.concentration.sum(-1)
     t1 = total_p.lgamma() - total_q.lgamma()
     t2 = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
-    difference = p.concentration - q.concentration
-    return t1 - t2 + (difference * (p.concentration.digamma() - total_p.digamma().unsqueeze(-1))).sum(-1)
+    t3 = p.concentration - q.concentration
+    t4 = p.concentration.digamma() - total_p.digamma().unsqueeze(-1)
+    return t1 - t2 + (t3 * t4).sum(-1)
 
 
 @register_kl(Exponential, Exponential)
@@ -120,7 +122,8 @@ def _gamma(p: Any, q: Any) -> Any:
     t1 = q.concentration * (p.rate / q.rate).log()
     t2 = torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
     t3 = (p.concentration - q.concentration) * torch.digamma(p.concentration)
-    return t1 + t2 + t3 + (q.rate - p.rate) * (p.concentration / p.rate)
+    t4 = (q.rate - p.rate) * (p.concentration / p.rate)
+    return t1 + t2 + t3 + t4
 
 
 @register_kl(Geometric, Geometric)
@@ -133,7 +136,8 @@ def _gumbel(p: Any, q: Any) -> Any:
     ratio, place_q, place_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
     t1 = -ratio.log() - place_q + place_p
     t2 = ratio * euler_constant
-    return t1 + t2 + torch.exp(place_q + (1 + ratio).lgamma() - place_p) - (1 + euler_constant)
+    t3 = torch.exp(place_q + (1 + ratio).lgamma() - place_p)
+    return t1 + t2 + t3 - (1 + euler_constant)
 
 
 @register_kl(HalfNormal, HalfNormal)
@@ -145,7 +149,9 @@ def _half_normal(p: Any, q: Any) -> Any:
 def _laplace(p: Any, q: Any) -> Any:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     t1 = -ratio.log()
-    return t1 + distance / q.scale + ratio * torch.exp(-distance / p.scale) - 1
+    t2 = distance / q.scale
+    t3 = ratio * torch.exp(-distance / p.scale)
+    return t1 + t2 + t3 - 1
 
 
 @register_kl(Normal, Normal)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import _missing
 from .._core.size import Size
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .constraints import holds
@@ -40,10 +40,9 @@ class Distribution:
         try:
             known = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{_public(type(self))} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                "distribution with `validate_args=False` to turn off validation."
             )
             return {}
         return {
@@ -119,7 +118,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Any:
         """`sample((n,))`, deprecated."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
@@ -212,10 +211,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{_public(type(self))} does not define `support` to enable sample validation. Please initialize the distribution "
-                "with `validate_args=False` to turn off validation.",
-                stacklevel=4,
+                "with `validate_args=False` to turn off validation."
             )
             return
         if support is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
+
+from .._core.user_warnings import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -39,12 +40,11 @@ def _rule_for(type_p: type, type_q: type) -> Rule | None:
         return None
     if _rules[left] is not _rules[right]:
         names = [kind.__name__ for kind in (type_p, type_q, *left, *right)]
-        warnings.warn(
+        warn(
             "Ambiguous kl_divergence({}, {}). Please register_kl({}, {})".format(
                 *names[:2], left[0].__name__, right[1].__name__
             ),
             RuntimeWarning,
-            stacklevel=3,
         )
     return _rules[left]
 

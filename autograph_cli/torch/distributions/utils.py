@@ -65,6 +65,11 @@ def standard_normal(shape: Any, dtype: Any) -> Any:
     return torch.empty(shape, dtype=dtype).normal_()
 
 
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """`standard_normal` under the name that libraries know."""
+    return torch.empty(shape, dtype=dtype, device=device).normal_()
+
+
 def sum_rightmost(value: Any, count: int) -> Any:
     """`value` with its last dimensions added up."""
     return value.reshape((*value.shape[:-count], -1)).sum(-1) if count else value

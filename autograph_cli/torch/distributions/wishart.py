@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Number
 from typing import Any
 
 from ... import torch
+from .._core.user_warnings import warn
 from . import constraints
 from .chi2 import Chi2
 from .constraints import holds
@@ -65,10 +65,7 @@ class Wishart(ByFactor, ExponentialFamily):
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         self.df = df.expand(batch)
         if not holds(df.detach() >= n):
-            warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
-            )
+            warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         self._size = n
         super().__init__(batch, (n, n), validate_args)
         self._unbroadcasted_scale_tril = FACTORS[name](matrix)
@@ -126,7 +123,7 @@ class Wishart(ByFactor, ExponentialFamily):
         again = self._for_each(self.support.check(sample.detach()))
         if not again.any():
             return sample
-        warnings.warn("Singular sample detected.", stacklevel=2)
+        warn("Singular sample detected.")
         for _ in range(tries):
             drawn = self._drawn(tuple(again[again].shape))
             sample[again] = drawn

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from .._core.interrupts import contextmanager
 from .._ops.attention import KERNELS
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
@@ -34,7 +34,7 @@ _NAMES = {
 }
 
 
-@contextlib.contextmanager
+@contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[str, Any]]:
     """Within the block, attention takes one of these kernels: a `SDPBackend` or a list of them.
 
@@ -51,8 +51,9 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[str,
         raise AssertionError(f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {kind}")
     wanted = set(backends) if isinstance(backends, list) else {backends}
     before = dict(KERNELS)
-    KERNELS.update({name: backend in wanted for name, backend in _NAMES.items()})
+    now = {name: backend in wanted for name, backend in _NAMES.items()}
     try:
+        KERNELS.update(now)
         yield {}
     finally:
         KERNELS.update(before)

@@ -8,6 +8,8 @@ from typing import Any
 
 from .. import _missing
 from .._core import delegates as _delegates
+from .._core import overrides as _overrides
+from .._core.user_warnings import warn
 from .._ops.activations import log_softmax as _log_softmax
 from .._ops.activations import softmax as _softmax
 from .._ops.activations import softplus_op as softplus
@@ -153,20 +155,21 @@ def relu_(input: Any) -> Any:
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along `dim`."""
-    return _softmax(input, _implicit(input) if dim is None else dim, dtype)
+    return _softmax(input, _implicit(input, "softmax") if dim is None else dim, dtype)
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` of -x."""
-    return _softmax(-input, _implicit(input) if dim is None else dim, dtype)
+    return _softmax(-input, _implicit(input, "softmin") if dim is None else dim, dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of `softmax`."""
-    return _log_softmax(input, _implicit(input) if dim is None else dim, dtype)
+    return _log_softmax(input, _implicit(input, "log_softmax") if dim is None else dim, dtype)
 
 
-def _implicit(input: Any) -> int:
+def _implicit(input: Any, name: str) -> int:
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
@@ -187,7 +190,7 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
 native_channel_shuffle = channel_shuffle
 
 
-globals().update(_delegates.guard(globals()))
+globals().update(_overrides.copies(globals()) | _delegates.guard(globals()))
 
 
 def __getattr__(name: str) -> Any:

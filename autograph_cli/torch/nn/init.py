@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ... import torch
+from .._core.user_warnings import warn
 
 _GAINS = {
     "linear": 1,
@@ -66,9 +66,8 @@ def trunc_normal_(
 ) -> Any:
     """Normal numbers within [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
-            stacklevel=3,
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
 
     def below(x: float) -> float:
@@ -170,7 +169,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 def _is_empty(tensor: Any) -> bool:
     if 0 not in tensor.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+    warn("Initializing zero-element tensors is a no-op")
     return True
 
 
@@ -227,7 +226,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
     current = globals()[f"{name}_"]
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return current(*args, **kwargs)
 
     run.__name__ = run.__qualname__ = name

@@ -6,8 +6,9 @@ from typing import Any
 
 from ... import torch
 from .._core.class_names import Named
+from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor, Wrapped, disabled
 from .._ops.legacy import instance
 from .._ops.printing import text
 
@@ -23,6 +24,8 @@ class _FlagMeta(Named):
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
     made = instance(cls, torch.empty(0)._raw if data is None else data.detach()._raw)
+    if requires_grad:
+        check_differentiable(made)
     made.requires_grad = requires_grad
     return made
 
@@ -38,6 +41,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_param"
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if isinstance(data, Wrapped):
@@ -67,6 +71,7 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_buffer"
+    __torch_function__ = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         data = torch.empty(0) if data is None else data
@@ -143,6 +148,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first call of its module will tell."""
 
     __slots__ = ()
+    __torch_function__ = disabled
     cls_to_become = Tensor
     persistent = True
 

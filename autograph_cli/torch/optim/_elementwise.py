@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._core.registry import functions
-from .._core.sparse_rows import Rows
+from .._core.sparse_arrays import Coo
 from .._core.state import L, S
 from .._core.tensor import Tensor, make
-from .._core.views import bump, materialize
+from .._core.views import bump, changes, materialize
 from .._kernels.inplace import updates
 from .optimizer import Optimizer, evaluate
 
@@ -75,7 +75,7 @@ class Elementwise(Optimizer):
             meta = p._meta
             if meta is None or meta.grad is None:
                 continue
-            if meta.grad._raw.__class__ is Rows and self.sparse_text is not None:
+            if meta.grad._raw.__class__ is Coo and self.sparse_text is not None:
                 raise RuntimeError(self.sparse_text.format(type(self).__name__))
             state = self._state_of(p, group, names) if names or self.counts_steps else {}
             numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
@@ -120,16 +120,17 @@ class Elementwise(Optimizer):
                     if name in known and not isinstance(known[name], Tensor):
                         known[name] = make(_scalar_type(group)(known[name]))
 
-    def take_rows(self, grad: Rows, group: dict[str, Any]) -> Any:
+    def take_rows(self, grad: Coo, group: dict[str, Any]) -> Any:
         """A sparse gradient as an array; RuntimeError where an option rules it out."""
         return grad.dense()
 
     # -- two worlds
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
+        changes(p)
         raw, g = p._raw, grad._raw
         f = updates(raw.dtype)
-        if g.__class__ is Rows:
+        if g.__class__ is Coo:
             g = self.take_rows(g, group)
         if group["maximize"]:
             g = -g

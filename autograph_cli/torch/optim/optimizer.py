@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
 from .._core import dtypes
-from .._core.node import Handle
+from .._core.node import Handle, add_hook
 from .._core.registry import functions
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._ops.sparse import no_rows
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -26,12 +26,12 @@ required: Any = type("_RequiredParameter", (), {"__repr__": lambda self: "<requi
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
     """Call `hook(optimizer, args, kwargs)` before each step of each optimizer."""
-    return Handle(_before_every_step, hook)
+    return add_hook(_before_every_step, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
     """Call `hook(optimizer, args, kwargs)` after each step of each optimizer."""
-    return Handle(_after_every_step, hook)
+    return add_hook(_after_every_step, hook)
 
 
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
@@ -164,10 +164,9 @@ class Optimizer:
     def _check_against_others(self, new: dict[str, Any]) -> None:
         params = set(new["params"])
         if len(params) != len(new["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=4,
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         named = "param_names" in new
         for group in self.param_groups:
@@ -252,11 +251,11 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before each step; what it returns replaces both."""
-        return Handle(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        return Handle(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call `hook(optimizer)` before `state_dict`."""
@@ -291,7 +290,7 @@ _ADDED_LATER = {
 
 
 def _register(hooks: Any, hook: Callable[..., Any], prepend: bool) -> Handle:
-    handle = Handle(hooks, hook)
+    handle = add_hook(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle

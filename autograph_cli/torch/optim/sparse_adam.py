@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.registry import functions
-from .._core.sparse_rows import Rows
+from .._core.sparse_arrays import Coo
 from .._core.tensor import Tensor
-from .._core.views import bump
+from .._core.views import bump, changes
 from .._kernels.inplace import updates
 from ._checks import check_betas
 from ._elementwise import number
@@ -53,12 +53,12 @@ class SparseAdam(Optimizer):
                     state["exp_avg"] = functions["zeros_like"](p.detach())
                     state["exp_avg_sq"] = functions["zeros_like"](p.detach())
                 state["step"] += 1
-                _update(p, p.grad._raw.coalesced(), state, group)
+                _update(p, p.grad._raw.coalesce(), state, group)
         return loss
 
 
-def _update(p: Tensor, rows: Rows, state: dict[str, Any], group: dict[str, Any]) -> None:
-    at, f = rows.places, updates(p._raw.dtype)
+def _update(p: Tensor, rows: Coo, state: dict[str, Any], group: dict[str, Any]) -> None:
+    at, f = rows.indices[0], updates(p._raw.dtype)
     if not len(at):
         return
     beta1, beta2 = group["betas"]
@@ -69,5 +69,6 @@ def _update(p: Tensor, rows: Rows, state: dict[str, Any], group: dict[str, Any])
     new_square = f.add(square[at], f.scale(grad * grad - square[at], 1 - beta2))
     mean[at], square[at] = new_mean, new_square
     size = number(group["lr"], group) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+    changes(p)
     p._raw[at] += f.scale(f.div_(new_mean, f.shift_(f.sqrt(new_square), group["eps"])), -size)
     bump(p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -42,6 +43,7 @@ def _period(m: int, sym: bool) -> int:
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
     """A public window from `shape(M, sym, row, **parameters)`, where `row(start, end)` is a row of M numbers."""
     name = shape.__name__.lstrip("_")
+    signature = inspect.signature(shape)
 
     def run(
         M: int,
@@ -53,6 +55,10 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         **parameters: Any,
     ) -> Tensor:
+        try:
+            signature.bind(M, sym, None, *args, **parameters)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
         dtype = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         placement = {"dtype": dtype, "device": device, "requires_grad": requires_grad}

@@ -8,7 +8,18 @@ from .. import _missing
 from ._swapping import swap_tensors
 
 __all__ = ["swap_tensors"]
-_PARTS = ("checkpoint", "data", "dlpack", "hooks", "model_zoo", "tensorboard")
+_PARTS = (
+    "_python_dispatch",
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "tensorboard",
+    "weak",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dispatch
+from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -48,6 +49,12 @@ class Watcher:
     """Stands between operations and their kernels while its block runs; `inner` is the one that stood there before."""
 
     inner: Watcher | None = None
+    sees_backward = False
+    """Whether the formulas of backward are to run as operations, for it to see."""
+
+    def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+        """The raw results of `op`, which are then written into its first argument."""
+        return dispatch.compute(op, args) if self.inner is None else self.inner.changed(op, args)
 
     def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`."""
@@ -63,6 +70,7 @@ class Watcher:
         count_special(1)
         return self
 
+    @uninterruptible
     def __exit__(self, *_: Any) -> None:
         L.watcher = self.inner
         count_special(-1)

@@ -7,13 +7,14 @@ backward opens has the function run again. With reentry the graph has one `Check
 from __future__ import annotations
 
 import contextlib
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._core.interrupts import contextmanager
 from .._core.state import L
 from .._core.tensor import Tensor
+from .._core.user_warnings import warn
 from .._ops.random import get_rng_state, set_rng_state
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
 from ..autograd import Function, backward
@@ -50,7 +51,7 @@ _early_stop: bool | None = None
 _debug: bool | None = None
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Inside the block: whether checkpoints tell what ran in them when they fail; None leaves it to their `debug`."""
     global _debug
@@ -61,7 +62,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _debug = before
 
 
-@contextlib.contextmanager
+@contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block: whether the second run ends as soon as all that is needed is there."""
     global _early_stop
@@ -143,16 +144,14 @@ def checkpoint_sequential(
 
 
 def _warn_reentrant(what: str, when: str) -> None:
-    warnings.warn(
+    warn(
         f"{what}: the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, but if you "
         "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-        "differences between the two variants.",
-        UserWarning,
-        stacklevel=3,
+        "differences between the two variants."
     )
 
 
-@contextlib.contextmanager
+@contextmanager
 def _random_numbers_of(state: Any) -> Iterator[None]:
     """Inside the block, the random numbers that follow this state of the generator; as before afterwards."""
     if state is None:
@@ -336,7 +335,7 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Any) -> None:
     """Warn where no input asks for a gradient: a reentrant checkpoint then has none to give."""
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.torch._saving.reading import RestrictedMachine
+from autograph_cli.torch._saving.storages import MOST_DIMS
 
 
 class _Kind:
@@ -16,8 +17,8 @@ class _Kind:
     __slots__ = ()
 
     def __init__(self, name: Any, *rest: Any) -> None:
-        if _text(name) != "u1":
-            raise ValueError(f"an array of {name!r} does not belong here")
+        if not isinstance(name, (str, bytes)) or _text(name) != "u1":
+            raise ValueError("an array of other numbers than bytes does not belong here")
 
     def __setstate__(self, state: Any) -> None:
         """The rest says nothing of bytes."""
@@ -36,7 +37,9 @@ class _Array:
             raise ValueError("an array is not written like this")
         data = state[4].encode("latin1") if isinstance(state[4], str) else state[4]
         shape = state[1]
-        if not isinstance(data, bytes) or not all(type(n) is int and n >= 0 for n in shape):
+        if not (isinstance(data, bytes) and isinstance(shape, tuple) and len(shape) <= MOST_DIMS):
+            raise ValueError("an array is not written like this")
+        if not all(type(n) is int and 0 <= n < 1 << 62 for n in shape):
             raise ValueError("an array is not written like this")
         self.array = np.frombuffer(data, np.uint8).reshape(shape)
 

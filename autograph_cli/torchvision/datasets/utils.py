@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import IO, Any
 
-from autograph_cli.torch._saving.files import whole_or_nothing
+from autograph_cli.atomic_files import atomic_write
 
 __all__ = [
     "calculate_md5",
@@ -61,7 +61,7 @@ def download_url(
     os.makedirs(root, exist_ok=True)
     if check_integrity(path, md5):
         return
-    with whole_or_nothing(path) as file:
+    with atomic_write(path) as file:
         try:
             found = _fetch(url, file)
         except (OSError, ValueError) as error:
@@ -150,7 +150,7 @@ def _inside(folder: str, name: str) -> str:
 
 def _write(place: str, data: IO[bytes]) -> None:
     os.makedirs(os.path.dirname(place), exist_ok=True)
-    with whole_or_nothing(place) as file:
+    with atomic_write(place) as file:
         shutil.copyfileobj(data, file, _PIECE)
 
 

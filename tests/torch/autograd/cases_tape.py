@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
+from tests.torch.core.functions import functions_of
+from tests.torch.core.player import graph as dated_graph
 
 
 def matrix(torch):
@@ -532,3 +534,101 @@ def tape_views_with_other_memory(torch):
     with torch.no_grad():
         quiet = _view_that_moves(torch, lambda v, b: v.set_(other))[1:5]
     return [_view_that_moves(torch, move) for move in moves], quiet
+
+
+CHANGES_OF_SAVED = """
+a.sin_()
+a.exp_().exp_()
+a.mul_(a)
+a.zero_()
+a.__setitem__(0, 5.0)
+a.__setitem__(a > 0, 5.0)
+a.__setitem__(torch.tensor([1]), 5.0)
+a[:1].mul_(2)
+a.view(-1).mul_(2)
+a.t().mul_(2)
+a.chunk(1)
+a.detach().zero_()
+a.data.zero_()
+a.detach()[0].zero_()
+a.detach().t_().zero_()
+a.t_()
+a.unsqueeze_(0).zero_()
+a.copy_(torch.zeros(2, 2))
+a.fill_(7)
+a.uniform_()
+a.index_add_(0, torch.tensor([0]), torch.ones(1, 2))
+a.masked_fill_(a > 0, 3)
+a.relu_()
+torch.nn.functional.relu(a, inplace=True)
+torch.nn.init.zeros_(a)
+torch.sin(torch.ones(2, 2), out=a.detach())
+torch.cumsum(torch.ones(2, 2), 0, out=a.detach())
+torch.split(a, 1)
+optimizer("SGD").step()
+optimizer("Adam").step()
+optimizer("RMSprop").step()
+a.resize_(1)
+Dirty.apply(a)
+torch.no_grad()(a.zero_)()
+""".strip().split("\n")
+
+
+@case
+def tape_saved_tensors_that_may_be_changed(torch):
+    def run(change):
+        x = torch.tensor([[0.5, -1.0], [2.0, 0.3]], requires_grad=True)
+        w = torch.tensor([[1.5, 0.5], [-0.5, 2.0]], requires_grad=True)
+
+        def optimizer(name):
+            w.grad = torch.ones(2, 2)
+            return getattr(torch.optim, name)([w], lr=0.5)
+
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            a = x.clone()
+            loss = (a * a * w).sum() + (a**3).sum() + a.exp().sum()
+            scope = {**vars(functions_of(torch)), "torch": torch, "a": a, "w": w, "optimizer": optimizer}
+            eval(change, scope)
+            loss.backward(inputs=[x])
+        return x.grad
+
+    return {change: err(lambda c=change: run(c)) for change in CHANGES_OF_SAVED}
+
+
+@case
+def tape_views_of_another_dtype(torch):
+    x = torch.ones(4, requires_grad=True)
+    found = []
+    for base in (x, x * 1, torch.ones(4)):
+        for name in ("int32", "int16", "bool", "float32", "float16", "float64", "complex64"):
+            v = base.view(getattr(torch, name))
+            found.append((v.requires_grad, v.is_leaf, v._is_view(), v.grad_fn, v.shape))
+    h = x * 1
+    h.view(torch.int32).zero_()
+    (h * 2).sum().backward()
+    return found, h, h._version, x.grad, err(lambda: (x * 1).view(torch.int32).requires_grad_())
+
+
+@case
+def tape_order_in_which_nodes_were_made(torch):
+    D, F = torch.distributions, torch.nn.functional
+    a = torch.tensor([0.3, 0.5, 0.9], requires_grad=True)
+    b = torch.tensor([0.7, 0.2, 0.4], requires_grad=True)
+    x = (torch.arange(24.0).reshape(2, 3, 4) / 7).requires_grad_()
+    half = torch.full((3,), 0.5)
+    found = [
+        D.Normal(a, b).log_prob(half),
+        D.LogNormal(a, b).log_prob(half),
+        F.instance_norm(x, weight=a, bias=b),
+        torch.func.grad(lambda t: (t.sin() * t).sum())(a),
+        torch.addcdiv(a, a, b),
+    ]
+    for family in ("Normal", "Laplace", "Gamma", "Beta", "LogNormal", "Gumbel", "Cauchy"):
+        found.append(D.kl_divergence(getattr(D, family)(a, b), getattr(D, family)(b + 1, a + 1)))
+    found.append(D.kl_divergence(D.Dirichlet(a), D.Dirichlet(b)))
+    for name in ("tanh_", "exp_", "sigmoid_", "sqrt_", "expm1_", "tan_", "sin_"):
+        p = a * 1
+        getattr(p[:2], name)()
+        found.append(torch.autograd.grad((p * p).sum(), a, create_graph=True)[0])
+    (by_b,) = torch.autograd.grad(found[4].sum(), b, create_graph=True)
+    return [(y, dated_graph([y.grad_fn])) for y in (*found, by_b)]

@@ -54,8 +54,9 @@ def test_hooks_can_be_disabled(x):
         pass
 
 
-def test_save_on_cpu_changes_no_gradient(x):
-    with graph.save_on_cpu():
+@pytest.mark.parametrize("pinned", [False, True])
+def test_save_on_cpu_changes_no_gradient(x, pinned):
+    with graph.save_on_cpu(pin_memory=pinned):
         y = x * x
     assert torch.autograd.grad(y.sum(), x)[0].tolist() == [2.0, 8.0]
 
@@ -119,3 +120,15 @@ def test_a_labelled_block_runs_as_it_would_without():
 
     with torch.autograd.profiler.record_function("block"):
         assert step() == 3
+
+
+def test_a_handle_takes_what_it_stands_for_out_of_all_its_dicts():
+    hooks, notes = {}, {}
+    handle = torch.utils.hooks.RemovableHandle(hooks, extra_dict=notes)
+    hooks[handle.id], notes[handle.id] = print, "printed"
+    with handle:
+        assert list(hooks) == list(notes) == [handle.id]
+    assert not hooks and not notes
+    handle.remove()
+    several = torch.utils.hooks.RemovableHandle(hooks, extra_dict=[notes, {}])
+    assert several.id == handle.id + 1 == torch.utils.hooks.RemovableHandle.next_id - 1

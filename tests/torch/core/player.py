@@ -207,12 +207,13 @@ class Player:
     def _known(self, number: int, t: Any, nodes: list[Any]) -> Row:
         try:
             node = t.grad_fn
+            gradient = t.grad if t.is_leaf or t.retains_grad else None
+            behind = None if gradient is None else gradient.grad_fn
         except RuntimeError as error:
             return [_told(error)]
         if t.is_inference():
             return ["inference"]
         base = t._base
-        gradient = t.grad if t.is_leaf or t.retains_grad else None
         return [
             list(t.shape),
             self._memory(t) if t._is_view() else [],
@@ -232,7 +233,7 @@ class Player:
                 self._memory(gradient),
                 self.numbers(gradient),
                 gradient.requires_grad,
-                self._place(gradient.grad_fn, nodes),
+                self._place(behind, nodes),
             ],
         ]
 
@@ -302,7 +303,7 @@ def first_sentence(error: Exception) -> str:
 
 
 def graph(roots: list[Any]) -> list[Any]:
-    """The nodes behind some nodes, breadth first, each with its edges; at most 120."""
+    """The nodes behind some nodes, breadth first, each with its edges; at most 120. Then their places in order of making."""
     order = [node for node in roots if node is not None]
     numbers = {node: i for i, node in enumerate(order)}
     rows = []
@@ -316,7 +317,8 @@ def graph(roots: list[Any]) -> list[Any]:
         rows.append(row)
         if len(rows) == 120:
             break
-    return rows
+    dated = sorted(range(len(rows)), key=lambda i: order[i]._sequence_nr())
+    return [*rows, [i for i in dated if rows[i][0] != "torch::autograd::AccumulateGrad"]]
 
 
 def observe(

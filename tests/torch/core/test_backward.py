@@ -295,3 +295,16 @@ def test_anomaly_mode_is_told_at_the_top_of_the_namespace():
     with torch.autograd.set_detect_anomaly(True, check_nan=False):
         assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (True, False)
     assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (False, True)
+
+
+def test_nodes_run_when_all_their_gradients_have_come_whatever_their_numbers_say() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    h = x * 2
+    y = h.sin() * h
+    h.grad_fn._set_sequence_nr(10**9)
+    y.backward()
+    expected = x.grad
+    x.grad = None
+    h = x * 2
+    (h.sin() * h).backward()
+    assert expected is not None and torch.equal(expected, x.grad)

@@ -38,6 +38,49 @@ BY_HAND = {
     ],
 }
 
+PYTHON = """
+F.adaptive_avg_pool2d(.size input)
+F.adaptive_avg_pool3d(.size input)
+F.adaptive_max_pool2d(.size input)
+F.binary_cross_entropy(.size target, .size input, .size? weight)
+F.binary_cross_entropy_with_logits(.size target, .size input)
+F.dropout1d(.dim input)
+F.dropout2d(.dim input)
+F.dropout3d(.dim input)
+F.embedding_bag(.dtype weight, .is_floating_point input, .size? per_sample_weights, .dim? offsets)
+F.fractional_max_pool2d(.size input)
+F.fractional_max_pool3d(.size input)
+F.gaussian_nll_loss(.size input)
+F.glu(.dim input)
+F.group_norm(.dim input)
+F.huber_loss(.size target, .size input)
+F.instance_norm(.size input)
+F.interpolate(.dim input)
+F.l1_loss(.size target, .size input)
+F.linear_cross_entropy(.dim input, .dim linear_weight, .shape target)
+F.local_response_norm(.dim input)
+F.log_softmax(.log_softmax input)
+F.margin_ranking_loss(.dim input1, .dim input2, .dim target)
+F.max_unpool1d(.size input, .unsqueeze indices)
+F.max_unpool2d(.size input)
+F.max_unpool3d(.size input)
+F.mse_loss(.size target, .size input)
+F.multi_head_attention_forward(.dim query, .dim key, .dim value)
+F.normalize(.norm input)
+F.smooth_l1_loss(.size target, .size input)
+F.softmax(.softmax input)
+F.softsign(.abs input)
+F.tanhshrink(.tanh input)
+F.upsample(.dim input)
+F.upsample_bilinear(.dim input)
+F.upsample_nearest(.dim input)
+norm(.layout input)
+split(.split input)
+tensordot(.dim a, .dim b)
+unravel_index(.is_complex indices)
+""".strip()
+"""What functions that PyTorch has in Python ask of their tensors first: of something else they say that it lacks it."""
+
 
 def generated():
     """(space, name) -> signatures, in the order in which they are tried."""
@@ -109,7 +152,7 @@ def main():
                 lines.append(name)
             else:
                 lines += map(shortened, signatures)
-    TARGET.write_text("\n".join(lines) + "\n")
+    TARGET.write_text("\n".join([*lines, "[python]", *PYTHON.split("\n")]) + "\n")
     print(f"{len(lines)} lines")
 
 

@@ -111,10 +111,7 @@ REFUSED = [
         "Invalid learning rate: 0.0",
     ),
     (lambda: torch.save(looked_up(0).grad, io.BytesIO()), RuntimeError, "sparse tensors cannot be saved"),
-    (lambda: looked_up(0).grad.exp(), (TypeError, AttributeError, RuntimeError), "."),
-    (lambda: looked_up(0).grad * 2, (TypeError, AttributeError, RuntimeError), "."),
-    (lambda: looked_up(0).grad.sum(), (TypeError, AttributeError, RuntimeError), "."),
-    (lambda: looked_up(0).grad[0], (TypeError, AttributeError, RuntimeError), "."),
+    (lambda: looked_up(0).grad.exp(), NotImplementedError, "aten::exp"),
 ]
 
 

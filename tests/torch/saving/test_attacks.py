@@ -4,6 +4,8 @@ import io
 import os
 import pickle
 import struct
+import time
+import tracemalloc
 import zipfile
 
 import pytest
@@ -261,3 +263,123 @@ def test_a_function_may_be_added_as_safe_and_forgotten():
 def test_the_names_that_would_be_refused_are_listed():
     found = torch.serialization.get_unsafe_globals_in_checkpoint(archive(evil(eval, "1")))
     assert found == ["builtins.eval"]
+
+
+def get(place):
+    return b"j" + struct.pack("<I", place)
+
+
+def put(place):
+    return b"r" + struct.pack("<I", place)
+
+
+def deep(depth):
+    return b")" + b"\x85" * depth
+
+
+def lengths(count):
+    return MARK + big(1 << 61) * count + b"t"
+
+
+def rebuilt(size, stride, requires_grad=b"\x89"):
+    return call(name("torch._utils", "_rebuild_tensor_v2"), storage(), b"K\x00", size, stride, requires_grad, b"N")
+
+
+def repeated(thing, function, rest=b"", count=20_000):
+    """A list of what a call gives that a large thing is handed to over and over."""
+    called = get(1) + MARK + get(0) + rest + b"tR"
+    return b"]" + MARK + thing + put(0) + function + put(1) + called * count + b"e"
+
+
+EXPANDED = rebuilt(MARK + big(10**8) + b"t", MARK + b"K\x00t")
+LARGE = text("a" * 200_000)
+MERSENNE = 2**61 - 1
+"""Numbers that differ by a multiple of this have the same hash."""
+DEEP_PLACES = {
+    "layout": lambda x: call(name("torch.serialization", "_get_layout"), x),
+    "key": lambda x: b"}" + x + b"Ns",
+    "set": lambda x: call(name("builtins", "set"), b"]" + x + b"a"),
+    "device": lambda x: call(name("torch", "device"), x),
+    "size": lambda x: call(name("torch", "Size"), x),
+    "reference": lambda x: x + b"Q",
+    "word of a reference": lambda x: (
+        MARK + x + name("torch", "FloatStorage") + text("0") + text("cpu") + big(4) + b"tQ"
+    ),
+    "called": lambda x: call(x, b"N"),
+    "built": lambda x: x + b"}b",
+    "encoding": lambda x: call(name("_codecs", "encode"), text(""), x),
+    "bytes": lambda x: call(name("builtins", "bytearray"), x),
+    "complex": lambda x: call(name("builtins", "complex"), x, x),
+    "parameter": lambda x: call(name("torch._utils", "_rebuild_parameter"), tensor(storage()), x, b"N"),
+    "requires_grad": lambda x: rebuilt(MARK + b"K\x04t", MARK + b"K\x01t", x),
+    "length": lambda x: rebuilt(x, x),
+}
+
+
+@pytest.mark.parametrize("depth", [1_000, 30_000, 200_000])
+@pytest.mark.parametrize("place", DEEP_PLACES)
+def test_deep_tuple_is_refused_wherever_it_stands(place, depth):
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(archive(PROTO + DEEP_PLACES[place](deep(depth)) + STOP))
+
+
+@pytest.mark.parametrize("place", DEEP_PLACES)
+def test_expanded_tensor_is_not_read_wherever_it_stands(place):
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(archive(PROTO + DEEP_PLACES[place](EXPANDED) + STOP))
+
+
+COSTLY = {
+    "many lengths": rebuilt(lengths(100_000), lengths(100_000)),
+    "many lengths without memory": call(
+        name("torch._utils", "_rebuild_meta_tensor_no_storage"),
+        name("torch", "float32"),
+        lengths(100_000),
+        lengths(100_000),
+        b"\x89",
+    ),
+    "keys of one hash": b"}" + MARK + b"".join(big(n * MERSENNE) + b"N" for n in range(1, 20_000)) + b"u",
+    "keys of one hash, one by one": b"}" + b"".join(big(n * MERSENNE) + b"Ns" for n in range(1, 20_000)),
+    "set of one hash": call(
+        name("builtins", "set"), b"]" + MARK + b"".join(big(n * MERSENNE) for n in range(1, 20_000)) + b"e"
+    ),
+    "text encoded again and again": repeated(LARGE, name("_codecs", "encode"), text("latin1")),
+    "bytes copied": repeated(call(name("_codecs", "encode"), LARGE, text("latin1")), name("builtins", "bytearray")),
+    "sets copied": repeated(b"]" + MARK + b"".join(map(number, range(30_000))) + b"e", name("builtins", "set")),
+    "sizes copied": repeated(MARK + b"K\x01" * 30_000 + b"t", name("torch", "Size")),
+    "attributes copied": b"]"
+    + MARK
+    + (b"}" + MARK + b"".join(text(str(n)) + b"N" for n in range(20_000)) + b"u" + put(0))
+    + (name("collections", "OrderedDict") + put(1))
+    + (get(1) + b")R" + get(0) + b"b") * 10_000
+    + b"e",
+}
+
+
+@pytest.mark.parametrize("what", COSTLY)
+def test_small_file_costs_little(what):
+    file = archive(PROTO + COSTLY[what] + STOP)
+    began = time.process_time()
+    tracemalloc.start()
+    try:
+        with pytest.raises(pickle.UnpicklingError):
+            torch.load(file)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - began < 10
+    assert peak < 200 * file.seek(0, 2)
+
+
+@pytest.mark.parametrize("order", [b"", b"garbage", b"Little", b"little\n"])
+def test_unknown_byte_order_is_refused(order):
+    with pytest.raises(ValueError, match=r"^Unknown endianness type: "):
+        torch.load(archive(PROTO + b"N" + STOP, byteorder=order))
+
+
+def test_many_small_containers_are_no_attack():
+    many = [{1: "a", (2, "b"): {3, 4}, None: b"c", 2.5: bytearray(b"d")} for _ in range(2_000)]
+    file = io.BytesIO()
+    torch.save(many, file)
+    file.seek(0)
+    assert torch.load(file) == many

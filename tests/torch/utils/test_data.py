@@ -342,3 +342,17 @@ def test_ctrl_c_ends_the_script_and_its_workers(tmp_path):
     assert process.returncode != 0
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_a_class_may_have_a_function_of_its_own_that_makes_its_batches():
+    from autograph_cli.torch.utils.data._utils.collate import collate, default_collate_fn_map
+
+    class Word(str):
+        pass
+
+    joins = {Word: lambda batch, *, collate_fn_map=None: "+".join(batch), **default_collate_fn_map}
+    assert repr(collate([{"w": Word("a"), "x": 1.0}, {"w": Word("b"), "x": 2.0}], collate_fn_map=joins)) == (
+        "{'w': 'a+b', 'x': tensor([1., 2.], dtype=torch.float64)}"
+    )
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        collate([1, 2])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .... import torch
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 from ..parameter import Parameter, is_lazy
 
 EXTRA = "_extra_state"
@@ -74,6 +74,9 @@ def save_module(module: Any, destination: Any, prefix: str, keep_vars: bool) -> 
 
 
 # ---------------------------------------------------------------- in
+
+
+_IncompatibleKeys.__module__ = f"{__name__.rpartition('.')[0]}.module"
 
 
 def load_state_dict(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
@@ -158,11 +161,10 @@ def load_module(
 
 
 def _warn_no_op(key: str) -> None:
-    warnings.warn(
+    warn(
         f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
         "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
-        "instead of copying them in place?)",
-        stacklevel=6,
+        "instead of copying them in place?)"
     )
 
 

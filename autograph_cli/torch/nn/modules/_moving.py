@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .... import torch
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 
 
 def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
@@ -19,12 +19,11 @@ def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], 
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     if dtype is not None and dtype.is_complex:
-        warnings.warn(
+        warn(
             "Complex modules are a new feature under active development whose design may change, and some modules might not "
             "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
             "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
-            "expected.",
-            stacklevel=3,
+            "expected."
         )
 
     def convert(t: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core.user_warnings import warn
 from .. import functional as F
 from .batchnorm import _LazyNorm, _NormBase, lazy_forms
 
@@ -37,13 +38,10 @@ class _InstanceNorm(_NormBase):
             message = f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}."
             if self.affine:
                 raise ValueError(message)
-            import warnings
 
-            warnings.warn(
+            warn(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
-                "in num_features, which is not used because affine=False",
-                UserWarning,
-                stacklevel=2,
+                "in num_features, which is not used because affine=False"
             )
         return self._normalized(input.unsqueeze(0)).squeeze(0) if dim == 0 else self._normalized(input)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from ..._core.user_warnings import warn
 from .. import functional as F
 from ._layer import Layer
 from .linear import Linear
@@ -43,9 +43,7 @@ __all__ = [
 def _reduction(size_average: bool | None, reduce: bool | None) -> str:
     """What the two older settings mean."""
     meant = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.", stacklevel=4
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.")
     return meant
 
 
@@ -66,8 +64,8 @@ class _Loss(Layer):
         if call is not None:
             cls.__constants__ = [name for name in cls.__constants__ if name not in ("size_average", "reduce")]
 
-    def forward(self, *inputs: Any) -> Any:
-        return getattr(F, self._function)(*inputs, **self._settings())
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        return getattr(F, self._function)(*inputs, **named, **self._settings())
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:

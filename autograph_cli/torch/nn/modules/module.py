@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .... import torch
-from ..._core.node import Handle
+from ..._core.node import Handle, add_hook
 from ..._core.state import L, S, next_call_nr
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
@@ -24,6 +24,7 @@ from ._hooks import (  # noqa: F401  (the hooks of all modules are found here, a
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._loading import _IncompatibleKeys  # noqa: F401  (found here, as in PyTorch)
 from ._members import announced, check_name
 
 __all__ = ["Module"]
@@ -99,11 +100,12 @@ class Module:
         if S.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         calls = L.calls
-        calls.append((next_call_nr(), self, args, kwargs))
+        depth = len(calls)
         try:
+            calls.append((next_call_nr(), self, args, kwargs))
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
         finally:
-            calls.pop()
+            del calls[depth:]
 
     # -- attributes
 
@@ -425,28 +427,28 @@ class Module:
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` reads the module."""
-        return Handle(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict` has read the module."""
         hook._from_public_api = True
-        return Handle(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> Handle:
-        return Handle(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
-        return Handle(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
+        return add_hook(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> Handle:
         if with_module:
             return self.register_load_state_dict_pre_hook(hook)
-        return Handle(self._load_state_dict_pre_hooks, hook)
+        return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists of keys."""
-        return Handle(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
     # -- state
 

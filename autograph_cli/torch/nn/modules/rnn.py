@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 from .... import torch
+from ..._core.user_warnings import warn
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -70,10 +70,9 @@ class RNNBase(Module):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and self.num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
-                f"than 1, but got dropout={dropout} and num_layers={self.num_layers}",
-                stacklevel=4,
+                f"than 1, but got dropout={dropout} and num_layers={self.num_layers}"
             )
         if not isinstance(self.hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 from .... import torch
+from ..._core.user_warnings import warn
 from .. import functional as F
 from .. import init
 from .attention import MultiheadAttention
@@ -196,11 +196,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         why_not = _no_fast_path(encoder_layer)
         if enable_nested_tensor and why_not:
-            warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}")
         self.use_nested_tensor = enable_nested_tensor and not why_not
 
     def forward(

@@ -22,6 +22,21 @@ _single, _pair, _triple, _quadruple = (
 )
 
 
+def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """Each element `n` times, from the last one to the first: the padding of `F.pad` from that of a layer."""
+    return tuple(x for x in reversed(tuple(t)) for _ in range(n))
+
+
+def _list_with_default(out_size: Iterable[int | None] | int, defaults: list[int]) -> Any:
+    """The sizes wanted, with those of the input where one is None."""
+    if isinstance(out_size, int):
+        return out_size
+    wanted = list(out_size)
+    if len(defaults) <= len(wanted):
+        raise ValueError(f"Input dimension should be at least {len(wanted) + 1}")
+    return [d if v is None else v for v, d in zip(wanted, defaults[-len(wanted) :], strict=True)]
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take a prefix off the names of a state dict, in place: what `DataParallel` saved loads into the bare module."""
     for key in list(state_dict):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .... import torch
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -77,7 +77,7 @@ def clip_grad_norm_(
         is_generator = not hasattr(parameters, "__len__") and isinstance(parameters, Iterable)
         parameters = list(parameters)
         if is_generator and not parameters:
-            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=4)
+            warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
@@ -91,10 +91,8 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Any:
     """The deprecated name of `clip_grad_norm_`."""
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-        stacklevel=2,
+    warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

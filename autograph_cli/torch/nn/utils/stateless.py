@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = ["functional_call"]
+import operator
+from collections import deque
+from itertools import starmap
+
+from ..._core.interrupts import contextmanager
 
 
 def functional_call(
@@ -78,18 +82,18 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _exchanged(module: Any, tensors: dict[str, Any]) -> Iterator[None]:
     """Within the block the module has the tensors instead of its own."""
-    before = []
+    before: list[tuple[Any, str, Any]] = []
+    put_back = starmap(operator.setitem, before)
     try:
         for path, tensor in tensors.items():
             head, _, name = path.rpartition(".")
             at = module.get_submodule(head)
             store = at._parameters if name in at._parameters else at._buffers
-            before.append((store, name, store[name]))
+            before.insert(0, (store, name, store[name]))
             store[name] = tensor
         yield
     finally:
-        for store, name, own in reversed(before):
-            store[name] = own
+        deque(put_back, maxlen=0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .... import torch
+from ..._core.user_warnings import warn
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -34,10 +34,9 @@ class WeightNorm:
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Replace a parameter by its length `<name>_g` and its direction `<name>_v`; deprecated, see `parametrizations`."""
-    warnings.warn(
+    warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:

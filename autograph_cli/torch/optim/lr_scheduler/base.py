@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import types
-import warnings
 import weakref
 from typing import Any
 
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
@@ -55,11 +55,7 @@ class LRScheduler:
     def get_lr(self) -> list[Any]:
         """The rates to set now; called within `step`."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
         if type(self).change is LRScheduler.change:
             raise NotImplementedError
         pairs = zip(self.optimizer.param_groups, self.base_lrs, strict=True)
@@ -77,7 +73,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
@@ -94,7 +90,7 @@ class LRScheduler:
             )
         else:
             return
-        warnings.warn(text + _ADVICE, UserWarning, stacklevel=3)
+        warn(text + _ADVICE)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

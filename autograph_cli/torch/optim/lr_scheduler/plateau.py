@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
+from ..._core.user_warnings import warn
 from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, need_optimizer, put, values
 
 
@@ -73,7 +73,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take note of the metric of one more epoch."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -1,6 +1,6 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
 
-from .collate import default_collate, default_convert
+from ._utils.collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import (
     ChainDataset,

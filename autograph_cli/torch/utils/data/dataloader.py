@@ -7,12 +7,12 @@ import math
 import multiprocessing
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import Any
 
-from .collate import default_collate, default_convert
+from ..._core.user_warnings import warn
+from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetching import FETCHERS, Failure
 from .sampler import BatchSampler, Endless, RandomSampler, SequentialSampler, draw_seed
@@ -115,21 +115,17 @@ class DataLoader:
     def _warn_of_many_workers(self) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > cores:
-            warnings.warn(
+            warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of "
                 f"worker in current system is {cores}, which is smaller than what this DataLoader is going to create. Please "
                 "be aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
-                "number to avoid potential slowness/freeze if necessary.",
-                UserWarning,
-                stacklevel=3,
+                "number to avoid potential slowness/freeze if necessary."
             )
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-                UserWarning,
-                stacklevel=2,
+            warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
             )
         indices = iter(self._index_sampler)
         if self._kept is not None and not self._kept.closed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from ..._core.registry import functions
 from ..._core.tensor import Tensor
+from ..._core.user_warnings import warn
 from ..._ops.random import default_generator
 
 T_co = TypeVar("T_co", covariant=True)
@@ -178,5 +178,5 @@ def _parts(parts: list[float], total: int) -> list[float]:
         counts[i % len(counts)] += 1
     for i, count in enumerate(counts):
         if count == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return counts

@@ -275,7 +275,7 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
     """`(inpt - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of 0."""
     if not all(std):
         raise ValueError("std evaluated to zero, leading to division by zero.")
-    plain = inpt.as_subclass(Tensor) if isinstance(inpt, Tensor) else inpt
+    plain = inpt.as_subclass(Tensor) if isinstance(inpt, tv_tensors.TVTensor) else inpt
     first.check_normal(plain)
     centre, spread = (torch.as_tensor(x, dtype=plain.dtype) for x in (mean, std))
     centre, spread = (x.view(-1, 1, 1) if x.ndim == 1 else x for x in (centre, spread))
@@ -308,7 +308,7 @@ def to_dtype(inpt: Any, dtype: Any = torch.float32, scale: bool = False) -> Any:
         raise TypeError(
             f"Functional F.to_dtype supports inputs of type Tensor and Image, but got {type(inpt)} instead."
         )
-    plain = inpt.as_subclass(Tensor)
+    plain = inpt.as_subclass(Tensor) if isinstance(inpt, tv_tensors.TVTensor) else inpt
     kinds = {plain.dtype, dtype}
     if scale and len(kinds) > 1 and torch.bool in kinds and not any(kind.is_floating_point for kind in kinds):
         raise TypeError("Number of value bits is only defined for integer dtypes, but got torch.bool.")

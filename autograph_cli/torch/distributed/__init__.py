@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .. import _missing
+
 _REFUSED = (
     "all_gather",
     "all_gather_object",
@@ -55,3 +57,9 @@ def _needs_processes(name: str) -> Callable[..., NoReturn]:
 
 globals().update({name: _needs_processes(name) for name in _REFUSED})
 __all__ = ["is_available", "is_initialized", "is_torchelastic_launched", *_REFUSED]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("optim", "tensor"):
+        return _missing.load(f"{__name__}.{name}")
+    raise _missing.error(__name__, name, globals())

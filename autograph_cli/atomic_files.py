@@ -1,0 +1,122 @@
+"""Files that are replaced whole or not at all, whatever ends the process that writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: what a killed process left behind stays
+    fcntl = None  # type: ignore[assignment]
+
+_PREFIX, _SUFFIX = ".autograph-", ".tmp"
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d{1,9})")
+
+
+@contextlib.contextmanager
+def atomic_write(path: Any) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of `path`, and its permissions, when everything is written.
+
+    What is no regular file (a device, a pipe, `/dev/stdout`, `>(...)`) is written directly.
+    """
+    name = os.fsdecode(path)
+    if is_stream(name):
+        number = _descriptor(name)
+        with open(name if number is None else os.dup(number), "wb") as file:
+            yield file
+        return
+    goal = os.path.realpath(name)
+    folder = os.path.dirname(goal)
+    _remove_leftovers(folder)
+    made: list[str] = []
+    with _removed_at_the_end(made), open(_create(folder, made), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        if os.path.exists(goal):
+            os.chmod(made[-1], stat.S_IMODE(os.stat(goal).st_mode))
+        os.replace(made[-1], goal)
+
+
+def is_stream(name: str) -> bool:
+    """Whether what has this name cannot be replaced by another file."""
+    with contextlib.suppress(OSError, ValueError):
+        mode = os.stat(name).st_mode
+        return _descriptor(name) is not None or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
+
+
+def _descriptor(name: str) -> int | None:
+    """The number of the open file that the name stands for: writing to it goes on where that stands."""
+    found = _DESCRIPTOR.fullmatch(os.path.abspath(name))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2])
+
+
+def _create(folder: str, made: list[str]) -> int:
+    """A new file with a lock on it, for as long as its process lives; its name is added to `made`."""
+    while True:
+        made.append(os.path.join(folder, f"{_PREFIX}{os.urandom(6).hex()}{_SUFFIX}"))
+        number = os.open(made[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        _lock(number, wait=True)
+        if os.fstat(number).st_nlink:
+            return number
+        os.close(number)  # taken for a leftover before it was locked
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Remove what killed processes left in the folder: nobody holds a lock on it any more."""
+    with contextlib.suppress(OSError):
+        names = [entry for entry in os.listdir(folder or ".") if entry.startswith(_PREFIX) and entry.endswith(_SUFFIX)]
+        for name in names:
+            with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+                if _lock(file.fileno(), wait=False):
+                    os.unlink(file.name)
+
+
+def _lock(number: int, wait: bool) -> bool:
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # held by another, or none on this file system
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _removed_at_the_end(made: list[str]) -> Iterator[None]:
+    """Remove these files after the block, and before a signal that ends processes ends this one."""
+
+    def remove() -> None:
+        for name in made:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        remove()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    ending: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        every = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+        ending = [number for number in every if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        for number in ending:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in ending:
+            if signal.getsignal(number) is end:
+                signal.signal(number, signal.SIG_DFL)
+        remove()

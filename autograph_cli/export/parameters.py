@@ -1,0 +1,50 @@
+"""Parameters written on the operations that use them, instead of a box of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.style import Style
+
+MANY = 20
+"""Operations from which on parameters are written on them, unless told."""
+MARK = "• "
+_OPERATIONS: frozenset[Style] = frozenset(("operation", "derivative"))
+
+
+def inline(scene: Scene) -> Scene:
+    """The scene with each leaf that a single arrow joins to an operation written on that operation."""
+    boxes = {box.id: box for box in scene.boxes}
+    degree = Counter(end for arrow in scene.arrows for end in (arrow.tail, arrow.head))
+    moved: dict[str, list[tuple[Box, Arrow]]] = {}
+    gone: set[str] = set()
+    for arrow in scene.arrows:
+        leaf, user = (arrow.tail, arrow.head) if boxes[arrow.tail].style == "leaf" else (arrow.head, arrow.tail)
+        alone = boxes[leaf].style == "leaf" and degree[leaf] == 1 and not arrow.keeps
+        if alone and boxes[user].style in _OPERATIONS and boxes[leaf].band == boxes[user].band:
+            moved.setdefault(user, []).append((boxes[leaf], arrow))
+            gone.add(leaf)
+    if not moved:
+        return scene
+    kept = tuple(_with(box, moved.get(box.id, ())) for box in scene.boxes if box.id not in gone)
+    arrows = tuple(arrow for arrow in scene.arrows if not gone & {arrow.tail, arrow.head})
+    styles = {box.style for box in kept}
+    legend = tuple((style, words) for style, words in scene.legend if style in styles)
+    return replace(scene, boxes=kept, arrows=arrows, legend=legend, notes=(f"{MARK}a leaf", *scene.notes))
+
+
+def inline_if_many(scene: Scene) -> Scene:
+    """The same where there are so many operations that boxes for parameters would hide them."""
+    return inline(scene) if sum(box.style in _OPERATIONS for box in scene.boxes) >= MANY else scene
+
+
+def _with(box: Box, leaves: list[tuple[Box, Arrow]] | tuple[()]) -> Box:
+    """An operation with these leaves written on it."""
+    if not leaves:
+        return box
+    lines = tuple(f"{MARK}{leaf.title} {arrow.label}".rstrip() for leaf, arrow in leaves)
+    facts = tuple(line for leaf, _ in leaves for line in leaf.lines)
+    tooltip = "\n".join((box.tooltip, *(leaf.tooltip for leaf, _ in leaves)))
+    return replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)

@@ -1,0 +1,328 @@
+"""Who is asked instead of a function: modes, and arguments whose class has a `__torch_function__`.
+
+A public function does not look for them until somebody may be there: then all public functions are given other code, which looks first,
+and go on under the old one. They stay the same objects, so whoever holds one or compares with one sees no difference, and a program
+without subclasses and modes pays nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from .state import L
+from .tensor import Tensor, disabled
+from .user_warnings import warn
+
+BY_KEYWORD = frozenset(
+    [
+        "torch.Tensor.__array__",
+        "torch.Tensor.__repr__",
+        "torch.Tensor.backward",
+        "torch.Tensor.norm",
+        "torch.Tensor.split",
+        "torch.Tensor.unique",
+        "torch.autograd.backward",
+        "torch.autograd.grad",
+        "torch.functional.broadcast_tensors",
+        "torch.functional.cdist",
+        "torch.functional.meshgrid",
+        "torch.functional.norm",
+        "torch.functional.split",
+        "torch.functional.unique",
+    ]
+)
+"""Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`, but for `AS_CALLED`."""
+AS_CALLED = frozenset(
+    [
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "bilinear",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "gelu",
+        "hardshrink",
+        "linear",
+        "logsigmoid",
+        "native_channel_shuffle",
+        "one_hot",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "scaled_dot_product_attention",
+        "selu_",
+        "softplus",
+        "softshrink",
+    ]
+)
+
+
+class Overridable:
+    """A public function, the body it had, and what those are told of who is asked instead.
+
+    `func` is the function that they are given, which for `x + y` is `Tensor.add`.
+    """
+
+    __slots__ = ("body", "by_keyword", "func", "function", "modes_only", "name", "operator", "whole")
+
+    def __init__(
+        self, function: FunctionType, name: str, func: Any = None, operator: bool = False, modes_only: bool = False
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.func = function if func is None else func
+        self.operator = operator
+        self.modes_only = modes_only
+        head, _, last = name.rpartition(".")
+        python = name in BY_KEYWORD or (head == "torch.nn.functional" and last not in AS_CALLED)
+        self.by_keyword = inspect.signature(function) if python else None
+        self.whole = python or last in ("__get__", "__set__", "__delete__")
+        """Whether the types of plain tensors are named too."""
+        self.body = _copied(function)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if L.overrides_off == ALL:
+            return self.body(*args, **kwargs)
+        asked = [] if L.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
+        if not asked and not L.function_modes:
+            return self.body(*args, **kwargs)
+        given = tuple(map(type, overloaded(relevant(args, kwargs), self.whole)))
+        if self.by_keyword is not None:
+            args, kwargs = _by_keyword(self.by_keyword, args, kwargs)
+        try:
+            return ask(self.func, self.name, asked, given, args, kwargs, self.by_keyword is not None)
+        except TypeError:
+            if self.operator:
+                return NotImplemented
+            raise
+
+
+def _copied(function: FunctionType) -> FunctionType:
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    return made
+
+
+def copies(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """Public functions that are not those which the engine itself calls, nor those of another part of the namespace."""
+    shown = ((name, run) for name, run in functions.items() if not name.startswith("_") or name.startswith("__"))
+    return {name: _copied(run) if isinstance(run, FunctionType) else run for name, run in shown}
+
+
+def _by_keyword(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments without a default by position, all others by name."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return args, kwargs
+    bound.apply_defaults()
+    first: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            first += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named |= value
+        elif parameter.default is parameter.empty:
+            first.append(value)
+        else:
+            named[name] = value
+    return tuple(first), named
+
+
+# ---------------------------------------------------------------- who is asked
+
+SUBCLASSES, ALL = 1, 2
+"""What is switched off: that classes are asked, or modes as well."""
+
+
+def relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        if x.__class__ is list or x.__class__ is tuple:
+            yield from x
+        else:
+            yield x
+
+
+def overloaded(given: Any, plain: bool = False) -> list[Any]:
+    """One argument of each class that is to be asked, subclasses before their bases; `plain`: of Tensor too."""
+    found: list[Any] = []
+    seen: set[type] = set()
+    for x in given:
+        kind = type(x)
+        if kind in seen or not (_asks(kind) or (plain and isinstance(x, Tensor))):
+            continue
+        seen.add(kind)
+        place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(place, x)
+    return found
+
+
+@functools.lru_cache(4096)
+def _asks(kind: type) -> bool:
+    """Whether a class has a `__torch_function__` of its own, or inherits that of a subclass of Tensor."""
+    return kind is not Tensor and getattr(kind, "__torch_function__", disabled) is not disabled
+
+
+def ask(
+    func: Any, name: str, asked: list[Any], types: Any, args: Any, kwargs: dict[str, Any], python: bool = False
+) -> Any:
+    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a TypeError."""
+    more = (kwargs,) if kwargs or python else ()
+    if L.function_modes:
+        mode = L.function_modes[-1]
+        with without_mode():
+            found = mode.__torch_function__(func, types, args, *more)
+        if found is not NotImplemented:
+            return found
+    for x in asked:
+        handler = x.__torch_function__
+        if getattr(handler, "__self__", None) is x:
+            warn(
+                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define "
+                "it as a classmethod."
+            )
+        found = handler(func, types, args, *more)
+        if found is not NotImplemented:
+            return found
+    if python:
+        text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
+        raise TypeError(text + (f" nor in mode {mode}" if L.function_modes else ""))
+    lines = "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
+    raise TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{lines}\n\n"
+        "For more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+class without_mode:
+    """While a mode is asked it is not there itself."""
+
+    def __enter__(self) -> None:
+        self._before = L.function_modes
+        L.function_modes = L.function_modes[:-1]
+
+    def __exit__(self, *_: Any) -> None:
+        L.function_modes = self._before
+
+
+class DisableTorchFunctionSubclass:
+    """Inside of it no class is asked; modes are."""
+
+    _off = SUBCLASSES
+
+    def __enter__(self) -> Any:
+        self._before = L.overrides_off
+        L.overrides_off = max(self._off, L.overrides_off)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        L.overrides_off = self._before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside of it nobody is asked."""
+
+    _off = ALL
+
+
+# ---------------------------------------------------------------- what a subclass of Tensor does by default
+
+
+def converted(found: Any, kind: type[Any]) -> Any:
+    """Tensors of a result, and those in tuples and lists, as instances of a subclass."""
+    if kind is Tensor:
+        return found
+    if isinstance(found, Tensor) and not isinstance(found, kind):
+        return found.as_subclass(kind)
+    if isinstance(found, (tuple, list)):
+        parts = [converted(x, kind) for x in found]
+        return found._make(parts) if hasattr(found, "_make") else type(found)(parts)
+    return found
+
+
+def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """`Tensor.__torch_function__`: what `func` gives, as an instance of `cls`; NotImplemented beside a class that is no base."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        found = func(*args, **(kwargs or {}))
+        return found if func in _kept() else converted(found, cls)
+
+
+@functools.cache
+def _kept() -> frozenset[Any]:
+    """Functions of which the result stays as it is."""
+    kept: Any = (Tensor._base, Tensor.grad, Tensor._grad)
+    return frozenset(p.__get__ for p in kept)
+
+
+# ---------------------------------------------------------------- all public functions
+
+found: dict[Any, Overridable] = {}
+"""What can be overridden, by the function that those who are asked are given."""
+_entries: list[Overridable] = []
+collect: list[Callable[[], Iterator[Overridable]]] = []
+"""Who knows the public functions (see overrides.py of the namespace)."""
+
+
+def activate() -> None:
+    """Have every public function look for those who are to be asked, from now on."""
+    if _entries:
+        return
+    for find in collect:
+        _entries.extend(find())
+    for entry in _entries:
+        found.setdefault(entry.func, entry)
+        if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
+            entry.function.__signature__ = inspect.signature(entry.body)
+        entry.function.__defaults__ = None
+        entry.function.__kwdefaults__ = {"_entry": entry}
+        entry.function.__code__ = _looking(len(entry.function.__code__.co_freevars))
+
+
+@functools.cache
+def _looking(free: int) -> CodeType:
+    """The code of a function that looks first; it names as many variables from outside as the code that it replaces."""
+    names = "".join(f"v{i:03}, " for i in range(free))
+    used = f"        ({names})\n" if free else ""
+    source = f"def outer({names}):\n    def run(*args, _entry, **kwargs):\n        return _entry(args, kwargs)\n{used}    return run\n"
+    scope: dict[str, Any] = {}
+    exec(compile(source, f"{__file__.removesuffix('overrides.py')}<override>", "exec"), scope)
+    code: CodeType = scope["outer"](*range(free)).__code__
+    return code
+
+
+def unasked(name: str, args: Any, kwargs: Any) -> Any:
+    """The public function of a failed call, if an argument wants to be asked for it and nobody looked yet; or None."""
+    if _entries or not any(_asks(type(x)) for x in relevant(args, kwargs)):
+        return None
+    activate()
+    return next((e.func for e in _entries if e.name in (name, name.replace("torch.", "torch.functional."))), None)
+
+
+def unknown_operand(op: Any, first: Any, second: Any) -> Any:
+    """What an operator gives beside what is no operand: NotImplemented, unless the operand wants to be asked."""
+    func = unasked(f"torch.Tensor.{op.name}", (first, second), {})
+    return NotImplemented if func is None else func(first, second)

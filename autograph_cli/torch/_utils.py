@@ -1,0 +1,9 @@
+"""What plain pickles of PyTorch's tensors call."""
+
+from __future__ import annotations
+
+from ._saving.storages import rebuild_parameter as _rebuild_parameter
+from ._saving.storages import rebuild_tensor as _rebuild_tensor
+from ._saving.storages import rebuild_tensor as _rebuild_tensor_v2
+
+__all__ = ("_rebuild_parameter", "_rebuild_tensor", "_rebuild_tensor_v2")

@@ -1,0 +1,204 @@
+"""What surrounds a command goes wrong: its folder, its output, a signal. The answer is a sentence, never a traceback of ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+ROOT = Path(__file__).parent.parent.parent
+EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
+Done = subprocess.CompletedProcess[bytes]
+needs_unix = pytest.mark.skipif(os.name == "nt", reason="there are no such devices and signals")
+COMMANDS = [
+    "show",
+    "info",
+    "render -o -",
+    "render -f text -o /dev/stdout",
+    "why y x",
+    "snapshot expr.py",
+]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[..., Done]:
+    """Run a line of the shell, in which `autograph` is the command, in a folder of the test's own."""
+    (tmp_path / "expr.py").write_text(EXPR)
+    start = f'autograph() {{ "{sys.executable}" -m autograph_cli "$@"; }}\n'
+
+    def run(line: str, **env: str) -> Done:
+        return subprocess.run(
+            ["bash", "-c", start + line],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
+        )
+
+    run("autograph run -q expr.py")
+    return run
+
+
+@needs_unix
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_one_sentence(shell: Callable[..., Done], command: str, where: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no device that is full")
+    if command == "render -f text -o /dev/stdout" and where == ">&-":
+        return  # the system says that there is no such file
+    done = shell(f"autograph {command} {where}")
+    assert done.returncode == (2 if command.startswith(("diff", "snapshot")) else 1)
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(b"Error: Cannot write ")
+
+
+@needs_unix
+@pytest.mark.parametrize("command", ["show", "render -o -", "snapshot expr.py"])
+def test_nobody_reads_on(shell: Callable[..., Done], command: str) -> None:
+    done = shell(f"autograph {command} | true")
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
+def test_output_that_cannot_encode_gets_escapes(shell: Callable[..., Done], tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "expr.py").write_text(EXPR.replace("y =", "变量 ="), "utf-8")
+    for command in (
+        "run -q expr.py",
+        "show",
+        "snapshot expr.py",
+        "info",
+        "snapshot expr.py",
+        "why 变量 x",
+        "render -f text -o -",
+    ):
+        done = shell(f"autograph {command}", PYTHONIOENCODING=encoding)
+        assert done.returncode == 0, (command, done.stderr)
+        assert b"Traceback" not in done.stderr
+
+
+@needs_unix
+@pytest.mark.parametrize(
+    "command", ["run {}/expr.py", "show", "render", "render {}/expr.py", "snapshot x.py", "diff a.py b.py", "why a b"]
+)
+def test_folder_that_was_removed_is_one_sentence(shell: Callable[..., Done], tmp_path: Path, command: str) -> None:
+    done = shell(f"mkdir gone; cd gone; rmdir ../gone; autograph {command.format(tmp_path)}")
+    assert done.returncode == (2 if command.startswith(("diff", "snapshot")) else 1)
+    assert done.stderr.splitlines()[-1] == b"Error: The working directory cannot be used: No such file or directory."
+    assert b"Traceback" not in done.stderr
+
+
+def test_folder_that_cannot_be_read_is_one_sentence(
+    cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    for command in (["show"], ["render"], ["snapshot", "a.py"]):
+        result = cli(*command)
+        assert result.stderr.startswith("Error: Cannot use ")
+        assert result.stderr.endswith(": Permission denied.\n")
+        assert result.stderr.count("\n") == 1
+
+
+@needs_unix
+@pytest.mark.parametrize("place", ["/dev/stdout", ">(cat)"])
+def test_pictures_go_into_pipes(shell: Callable[..., Done], place: str) -> None:
+    done = shell(f"autograph render -f text -o {place}; wait; sleep 0.3")
+    assert done.stdout.startswith(b"graph: 3 nodes"), done.stderr
+    assert done.returncode == 0
+
+
+@needs_unix
+def test_picture_goes_to_the_end_of_a_file_that_is_stdout(shell: Callable[..., Done], tmp_path: Path) -> None:
+    shell("echo before > out.txt; autograph render -f text -o /dev/stdout >> out.txt; echo after >> out.txt")
+    lines = (tmp_path / "out.txt").read_text().splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    assert lines[1].startswith("graph: ")
+
+
+@needs_unix
+@pytest.mark.parametrize("code", [0, 3])
+def test_exit_code_is_the_scripts_even_if_the_trace_cannot_be_written(
+    shell: Callable[..., Done], tmp_path: Path, code: int
+) -> None:
+    (tmp_path / "expr.py").write_text(EXPR + f"import sys; sys.exit({code})\n")
+    done = shell("autograph run -o no/such/folder.json expr.py")
+    assert done.returncode == (code or 1)
+    assert b"Error: Cannot write " in done.stderr
+
+
+@needs_unix
+@pytest.mark.parametrize("line", ["raise KeyboardInterrupt", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"])
+def test_interrupted_script_ends_as_under_python(tmp_path: Path, line: str) -> None:
+    (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{line}\n")
+    ends = []
+    for start in ([], ["-m", "autograph_cli", "run", "-q"]):
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, *start, "s.py"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
+        ends.append((done.returncode, done.stdout, done.stderr))
+    assert ends[0] == ends[1]
+    assert ends[0][0] == -signal.SIGINT
+
+
+@needs_unix
+def test_ctrl_c_while_the_command_is_imported_is_silent(tmp_path: Path) -> None:
+    """The module that is imported last of all raises what Ctrl-C does."""
+    code = (
+        "import sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'autograph_cli.cli.why': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "from autograph_cli.cli import main\n"
+        "main()\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code, "info"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+def test_pattern_that_finds_nothing_is_an_error(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, sentence in (("*.nothing", "No script is named *.nothing."), ("empty", "There is no script in empty.")):
+        for mode in ([], ["--check"], ["--update"]):
+            result = cli("snapshot", *mode, name)
+            assert (result.exit_code, result.stderr) == (2, f"Error: {sentence}\n")
+    (tmp_path / "pyproject.toml").write_text('[tool.autograph]\nfiles = ["*.nothing"]\n')
+    assert cli("snapshot").exit_code == 2
+
+
+MALFORMED = {
+    "empty": "",
+    "other text": "hello",
+    "conflict": "<<<<<<< ours\n",
+    "binary": "\ud8ff\x00",
+    "bad quotes": "autograph snapshot 1: expr.py\nholds names\n\n[step 0]\norder 0\n  leaf '\\x': float32[2]\n",
+    "no such step": f"autograph snapshot 1: expr.py\nholds names\nsteps {'9' * 5000}\n",
+    "a digit that is none": "autograph snapshot 1: expr.py\nholds names\nsteps ²\n",
+    "a shape": f"autograph snapshot 1: e\nholds names\n\n[step 0]\norder 0\n  leaf x: float32[{'9' * 5000}]\n",
+    "cut off": "autograph snapshot 1: expr.py\nholds names\n\n[step 0]\norder 0\n  y: float32[2] = mul(",
+    "a heading": "autograph snapshot 1: expr.py\nholds names\n\n[step 0]\n  leaf x\n",
+    "an order": f"autograph snapshot 1: e\nholds names\n\n[step 0]\norder {'9' * 5000}\n  leaf x\n",
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_update_mends_a_malformed_snapshot(cli: Callable[..., Result], tmp_path: Path, what: str) -> None:
+    (tmp_path / "expr.py").write_text(EXPR)
+    kept = tmp_path / "expr.graph.txt"
+    cli("snapshot", "expr.py")
+    good = kept.read_bytes()
+    kept.write_bytes(MALFORMED[what].encode("utf-8", "surrogatepass"))
+    failed = cli("snapshot", "--check", "expr.py")
+    assert (failed.exit_code, kept.read_bytes() == good) == (2, False)
+    assert cli("snapshot", "--update", "expr.py").exit_code == 0
+    assert kept.read_bytes() == good

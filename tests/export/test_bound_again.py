@@ -1,0 +1,84 @@
+"""A name that a script binds again names each of its tensors, in every view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.export import render
+from autograph_cli.graph import Graph, double_backward
+from autograph_cli.graph.names import told_apart
+from autograph_cli.record import runner
+
+FOUR_TIMES = """
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+y = x**4
+for _ in range(4):
+    y, = torch.autograd.grad(y, x, create_graph=True)
+"""
+TWO_LEAVES = """
+import torch
+x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+y = (x * w).sin()
+y, = torch.autograd.grad(y.sum(), x, create_graph=True)
+"""
+CHAIN = """
+import torch
+x = torch.ones(3, requires_grad=True)
+h = x.sin()
+h = h.cos()
+h = h.exp()
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Graph]:
+    def graph_of(script: str) -> Graph:
+        monkeypatch.chdir(tmp_path)
+        Path("script.py").write_text(script)
+        _, trace = runner.record(runner.Target.of("script.py", ()), "first,last", until_exit=True)
+        return trace.steps[-1].graph
+
+    return graph_of
+
+
+def results(picture: bytes) -> list[str]:
+    """The named results of a flowchart, from the highest."""
+    lines = [line.strip() for line in picture.decode().splitlines()]
+    return [line.split('"')[1] for line in lines if line.endswith(":::result")]
+
+
+def test_every_order_of_a_name_bound_four_times_is_drawn(run: Callable[[str], Graph]) -> None:
+    graph = run(FOUR_TIMES)
+    assert {node.order for node in double_backward(told_apart(graph))} == {0, 1, 2, 3, 4}
+    drawn = results(render(graph, "double-backward", "mermaid"))
+    assert sorted(drawn, key=len) == ["y", "y′", "y′′", "y′′′", "y′′′′"]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_the_lower_orders_are_shown_with_a_higher_one(run: Callable[[str], Graph], order: int) -> None:
+    assert {node.order for node in double_backward(run(FOUR_TIMES), order=order)} == set(range(order + 1))
+
+
+def test_the_backward_picture_shows_the_tensor_that_was_differentiated_first(run: Callable[[str], Graph]) -> None:
+    assert results(render(run(FOUR_TIMES), "backward", "mermaid")) == ["y"]
+
+
+def test_a_derivative_of_several_leaves_is_numbered(run: Callable[[str], Graph]) -> None:
+    graph = told_apart(run(TWO_LEAVES))
+    assert [root.name for root in graph.roots if root.name.startswith("y")] == ["y~2"]
+    assert "y (2)" in results(render(run(TWO_LEAVES), "double-backward", "mermaid"))
+
+
+def test_tensors_of_one_name_are_numbered_in_order(run: Callable[[str], Graph]) -> None:
+    graph = run(CHAIN)
+    assert [node.outputs[0].names for node in told_apart(graph)] == [("x",), ("h",), ("h~2",), ("h~3",)]
+    assert results(render(graph, "forward", "mermaid")) == ["h (3)"]
+
+
+def test_names_that_are_bound_once_stay_as_they_are(run: Callable[[str], Graph]) -> None:
+    graph = run("import torch\nx = torch.ones(3, requires_grad=True)\ny = x.sin()\nz = y.cos()\n")
+    assert told_apart(graph) == graph

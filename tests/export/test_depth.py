@@ -1,0 +1,59 @@
+"""Modules that lie deep in one another: pictures of them take time in proportion to their size, and never fail."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from autograph_cli.export import render
+from autograph_cli.export.rendering import DEEPEST, notebook_svg
+from autograph_cli.graph import Edge, Graph, ModuleCall, Node, Output, Root, TensorType
+
+VECTOR = TensorType("float32", (3,))
+
+
+def nested(depth: int) -> Graph:
+    """A product in each of so many modules, each of which runs the next one."""
+    calls = [ModuleCall(n, f"m{n}", "Nest", parent=n - 1 if n else None) for n in range(depth)]
+    nodes = [Node(0, "leaf", "AccumulateGrad", "", (Output(VECTOR, ("w",)),), module="m0")]
+    for place in range(depth):
+        call = depth - 1 - place
+        before = Edge(place)
+        outputs = (Output(VECTOR, () if call else ("y",)),)
+        nodes.append(
+            Node(
+                place + 1, "operation", "MulBackward0", "mul", outputs, (before, None), (before,), module="m", call=call
+            )
+        )
+    return Graph(tuple(nodes), (Root("y", depth),), (), tuple(calls))
+
+
+@pytest.mark.parametrize("format_", ["svg", "html", "dot"])
+def test_time_is_in_proportion_to_the_depth(format_: str) -> None:
+    def seconds(depth: int) -> float:
+        began = time.process_time()
+        render(nested(depth), "forward", format_)
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(2_000) < 12 * seconds(500) + 0.5
+
+
+@pytest.mark.parametrize("format_", ["graphml", "text", "json"])
+def test_data_keep_every_module(format_: str) -> None:
+    assert render(nested(2_000), "forward", format_)
+
+
+def test_note_tells_that_inner_modules_have_no_frame() -> None:
+    assert f"modules deeper than {DEEPEST} have no frame" in render(nested(DEEPEST + 1), "forward").decode()
+    assert "have no frame" not in render(nested(DEEPEST), "forward").decode()
+
+
+@pytest.mark.parametrize("options", [{"depth": 3}, {"depth": 1_000}, {"max_nodes": 100}, {"roll": True}])
+def test_deep_modules_can_be_closed(options: dict[str, int]) -> None:
+    assert render(nested(1_000), "forward", "svg", **options)  # type: ignore[arg-type]
+
+
+def test_notebook_shows_them() -> None:
+    assert notebook_svg(nested(1_500))

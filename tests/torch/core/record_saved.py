@@ -1,0 +1,146 @@
+"""Records with real PyTorch what nodes show of what they saved, into saved.json: `python -m tests.torch.core.record_saved`.
+
+For each expression the attributes `_saved_*` of the first node of each kind, before and after a pass that frees the graph; kept is
+what no expression before it has shown. `observe` asks any engine; test_saved_attributes.py asks ours.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+from tests.torch.ops.record_arrangements import CASES as ARRANGEMENTS
+from tests.torch.ops.record_expressions import cases, evaluate
+
+EXPECTED = Path(__file__).with_name("saved.json")
+
+IMAGES = """
+F.conv2d(b[None],b[:1,None].expand(1,2,3,2))
+F.conv2d(b[None],b[:1,None].expand(1,2,3,2),s.view(1),stride=2,padding=1)
+F.conv_transpose2d(b[None],b[:,None])
+F.max_pool2d(b[None],2)
+F.max_pool2d(b[None],(2,1),1,padding=(1,0))
+F.max_pool1d(x,2)
+F.adaptive_max_pool2d(b[None],1)
+F.avg_pool2d(b[None],(2,2),(1,1))
+F.avg_pool1d(x,2)
+F.adaptive_avg_pool2d(b[None],2)
+F.interpolate(b[None],scale_factor=2)
+F.interpolate(b[None],size=(4,4),mode='bilinear')
+F.interpolate(x[None],scale_factor=2,mode='linear')
+F.interpolate(b[None],scale_factor=(2,3),mode='bicubic',align_corners=True)
+F.interpolate(b[None,None],scale_factor=2,mode='trilinear')
+F.unfold(b[None],2)
+F.pad(x,(1,-1))
+F.pad(b,(1,1),mode='replicate')
+F.pad(b,(1,1),mode='reflect')
+F.embedding(j,x,padding_idx=-1)
+F.embedding(j,x)
+F.batch_norm(b,w,w,training=True)
+F.batch_norm(x,w.detach(),w.detach()*w.detach(),training=True)
+F.batch_norm(x,w.detach(),w.detach()*w.detach(),w)
+F.layer_norm(x,(3,),w,w)
+F.group_norm(b,3,w)
+F.ctc_loss(b.log_softmax(2),torch.tensor([[1],[1],[1]]),torch.tensor([2,2,2]),torch.tensor([1,1,1]))
+F.nll_loss(x,j[:,0])
+F.cross_entropy(x,j[:,0],label_smoothing=0.1)
+F.binary_cross_entropy_with_logits(x,m.double(),weight=w)
+F.bilinear(x,x,b.transpose(0,1)[:, :1].expand(3,3,2).transpose(1,2)[:, :1].expand(3,3,3))
+F.scaled_dot_product_attention(b,b,b)
+F.relu6(x)
+F.hardtanh(x)
+F.gelu(x,approximate='tanh')
+F.normalize(x)
+F.cosine_similarity(x,x*2,dim=-1)
+F.pairwise_distance(x,w)
+F.max_unpool1d(*F.max_pool1d(x,2,return_indices=True),2)
+x.softmax(-1)
+x.transpose(-2,-1)
+x[-1,-2:]
+x[1:,:-1]
+x.select(-1,-1)
+x.sum(-1)
+x.mean((-1,-2))
+x.var(unbiased=True)
+x.squeeze(-2)
+x.mul(2.5)
+x*0.1
+x*True
+x.div(3)
+torch.mm(x.detach(),b[0].t().contiguous().t())
+torch.mm(x,b[0].detach())
+torch.addmm(w[:2],x.detach(),b[0])
+x.expand(2,2,3).unbind(-3)[1]
+x.gather(-1,j)
+y = x*1; y[0,-1] = s; y
+y = x*1; y.mul_(2); y
+""".strip().splitlines()
+
+CODES = [*cases(), *ARRANGEMENTS, *IMAGES]
+
+
+def shown(value):
+    """A value as text: numbers as they are, of a tensor its dtype, its shape and the sum of its elements."""
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(shown, value))}{',' if len(value) == 1 else ''})"
+    if not hasattr(value, "requires_grad"):
+        return f"{value:.9g}" + ".0" * value.is_integer() if isinstance(value, float) else repr(value)
+    raw = value.detach().resolve_conj()
+    number = value.item() if value.ndim == 0 else (raw.real if value.is_complex() else raw).double().sum().item()
+    total = number.real if isinstance(number, complex) else number
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)} {round(float(total), 9) + 0.0:.3g}"
+
+
+def read(node):
+    """`name=value` of each attribute; an error as its first words."""
+    found = []
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            try:
+                found.append(f"{name[7:]}={shown(getattr(node, name))}")
+            except RuntimeError as error:
+                found.append(f"{name[7:]}! {str(error)[:40]}")
+        elif name.startswith("_raw_saved_"):
+            found.append(name)
+    return found
+
+
+def observe(torch, code):
+    """The first node of each kind: what it shows, and what of that is different once the graph is freed."""
+    _, value = evaluate(torch, code)
+    value = value[0] if isinstance(value, tuple) else value
+    if not value.requires_grad or value.grad_fn is None:
+        return {}
+    first, nodes = {}, [value.grad_fn]
+    for node in nodes:
+        first.setdefault(node.name().rpartition("::")[2], node)
+        nodes += [target for target, _ in node.next_functions if target is not None and target not in nodes]
+    before = {name: read(node) for name, node in first.items()}
+    torch.autograd.backward(value, torch.ones_like(value))
+    after = {name: read(node) for name, node in first.items()}
+    return {
+        name: "; ".join([*rows, *(f"freed {row}" for row in after[name] if row not in rows)])
+        for name, rows in before.items()
+    }
+
+
+def main():
+    import torch
+
+    warnings.simplefilter("ignore")
+    known, found = set(), {}
+    for code in CODES:
+        try:
+            rows = {n: row for n, row in observe(torch, code).items() if row and (n, row) not in known}
+        except (RuntimeError, NotImplementedError, IndexError) as error:
+            print(code, error)
+            continue
+        known |= set(rows.items())
+        if rows:
+            found[code] = rows
+    lines = (f"{json.dumps(code)}: {json.dumps(rows)}" for code, rows in found.items())
+    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"{len(known)} nodes of {len({name for name, _ in known})} kinds in {len(found)} expressions")
+
+
+if __name__ == "__main__":
+    main()

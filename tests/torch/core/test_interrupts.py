@@ -1,0 +1,236 @@
+"""An exception out of a signal's handler (Ctrl-C, a timeout) leaves no mode switched, wherever it comes."""
+
+from __future__ import annotations
+
+import opcode
+import signal
+import sys
+import time
+import traceback
+import warnings
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._core.autocast import settings
+from autograph_cli.torch._core.interrupts import uninterruptible
+from autograph_cli.torch._core.state import _MODES, L, S
+from autograph_cli.torch.nn.attention import KERNELS, SDPBackend, sdpa_kernel
+from autograph_cli.torch.nn.utils import parametrize
+from autograph_cli.torch.utils import checkpoint
+
+
+class Interrupt(BaseException):
+    """What a handler raises."""
+
+
+def modes():
+    """All that can be switched, of this thread and of the process."""
+    found = {name: getattr(L, name) for name in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher")}
+    found |= {"calls": list(L.calls), "device": S.default_device, "dtype": S.default_dtype, "reserved": S.reserved}
+    found |= {"casting": (settings.enabled, dict(settings.lower), settings.caches, settings.nesting)}
+    found |= {"kernels": dict(KERNELS), "cache": parametrize._cache}
+    found |= {"checkpoint": (checkpoint._early_stop, checkpoint._debug), "grad counted": S.without_grad >= (not L.grad)}
+    return found
+
+
+# ---------------------------------------------------------------- what is interrupted
+
+X = torch.ones(3, requires_grad=True)
+MODEL = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class Once(Double):
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def within(*managers):
+    """Enter them, one in the other, compute something, and leave them."""
+
+    def run():
+        if len(managers) == 1:
+            with managers[0]():
+                (X * 2).sum()
+        else:
+            with managers[0]():
+                within(*managers[1:])()
+
+    return run
+
+
+def step(make):
+    def run():
+        optimizer = make(MODEL.parameters())
+        MODEL(X).sum().backward()
+        optimizer.step()
+
+    return run
+
+
+@torch.no_grad()
+def decorated():
+    return X * 2
+
+
+@torch.no_grad()
+def generated():
+    yield X * 2
+    yield X * 3
+
+
+PROGRAMS = {
+    "no_grad": within(torch.no_grad),
+    "enable_grad in no_grad": within(torch.no_grad, torch.enable_grad),
+    "no_grad thrice": within(torch.no_grad, torch.enable_grad, torch.no_grad),
+    "inference_mode": within(torch.inference_mode),
+    "autocast": within(lambda: torch.autocast("cpu")),
+    "autocast off in autocast": within(lambda: torch.autocast("cpu"), lambda: torch.autocast("cpu", enabled=False)),
+    "saved_tensors_hooks": within(lambda: torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)),
+    "save_on_cpu": within(torch.autograd.graph.save_on_cpu),
+    "disable_saved_tensors_hooks": within(lambda: torch.autograd.graph.disable_saved_tensors_hooks("no")),
+    "allow_mutation": within(torch.autograd.graph.allow_mutation_on_saved_tensors),
+    "detect_anomaly": within(torch.autograd.detect_anomaly),
+    "device": within(lambda: torch.device("meta")),
+    "dual_level": within(torch.autograd.forward_ad.dual_level),
+    "sdpa_kernel": within(lambda: sdpa_kernel(SDPBackend.MATH)),
+    "cached": within(parametrize.cached),
+    "early stop": within(lambda: checkpoint.set_checkpoint_early_stop(False)),
+    "decorated": decorated,
+    "generated": lambda: list(generated()),
+    "backward": lambda: (X * 2).sum().backward(),
+    "create_graph": lambda: torch.autograd.grad((X**3).sum(), X, create_graph=True)[0].sum().backward(),
+    "Function": lambda: Double.apply(X).sum().backward(),
+    "once_differentiable": lambda: Once.apply(X).sum().backward(),
+    "hooks and backward": lambda: within(torch.autograd.graph.save_on_cpu)() or (X * X).sum().backward(),
+    "checkpoint": lambda: checkpoint.checkpoint(MODEL, X, use_reentrant=False).sum().backward(),
+    "reentrant checkpoint": lambda: checkpoint.checkpoint(MODEL, X, use_reentrant=True).sum().backward(),
+    "grad": lambda: torch.func.grad(lambda x: (x**2).sum())(torch.ones(2)),
+    "vmap of grad": lambda: torch.vmap(torch.func.grad(lambda x: (x**2).sum()))(torch.ones(2, 2)),
+    "jvp": lambda: torch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),)),
+    "functional_call": lambda: torch.func.functional_call(MODEL, dict(MODEL.named_parameters()), (X,)),
+    "SGD": step(lambda p: torch.optim.SGD(p, 0.1)),
+    "Adam": step(torch.optim.Adam),
+    "out=": lambda: torch.add(torch.ones(2), 1, out=torch.empty(2)),
+    "gaussian_nll_loss": lambda: torch.nn.functional.gaussian_nll_loss(X, X, torch.ones(3)),
+    "batch_norm": lambda: torch.nn.BatchNorm1d(3)(torch.ones(2, 3)),
+}
+
+
+# ---------------------------------------------------------------- interrupting
+
+
+def starts_uninterrupted(code):
+    body = code.co_code
+    start = next((at for at in range(0, len(body), 2) if body[at] == opcode.opmap["RESUME"]), None)
+    return start is not None and body[start + 1] == 2
+
+
+class Interrupting:
+    """Raises at the place of this number among those where Python runs handlers: where functions start, after C calls."""
+
+    def __init__(self, number):
+        self.left = number
+
+    def __enter__(self):
+        sys.setprofile(self.seen)
+
+    def __exit__(self, *_):
+        sys.setprofile(None)
+
+    def seen(self, frame, event, argument):
+        ours = "autograph_cli" in frame.f_code.co_filename or "contextlib" in frame.f_code.co_filename
+        if not ours or event not in ("call", "c_return") or (event == "call" and starts_uninterrupted(frame.f_code)):
+            return
+        self.left -= 1
+        if self.left == -1:
+            raise Interrupt
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_mode_is_left_switched_wherever_it_comes(name):
+    run, number, left = PROGRAMS[name], 0, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run()
+        before = modes()
+        while True:
+            interrupting = Interrupting(number)
+            try:
+                with interrupting:
+                    run()
+                if interrupting.left >= 0:
+                    break
+            except Interrupt as caught:
+                where = [entry for entry in traceback.extract_tb(caught.__traceback__) if entry.name != "seen"][-1]
+            after = modes()
+            different = [key for key in before if before[key] != after[key]]
+            if different:
+                left.append((number, where.name, where.lineno, different))
+                restore(before)
+            number += 1
+    assert number
+    assert left == []
+
+
+def restore(before):
+    """What a failing test left switched, for the next try."""
+    for key in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher"):
+        setattr(L, key, before[key])
+    S.default_device, S.reserved, parametrize._cache = before["device"], before["reserved"], before["cache"]
+    settings.enabled, settings.lower, settings.caches, settings.nesting = before["casting"]
+    checkpoint._early_stop, checkpoint._debug = before["checkpoint"]
+    KERNELS.update(before["kernels"])
+    L.calls[:] = before["calls"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that send signals")
+def test_signals_leave_nothing_switched():
+    def handler(number, frame):
+        raise Interrupt
+
+    def loop():
+        while True:
+            with torch.no_grad(), torch.autocast("cpu"), torch.autograd.graph.save_on_cpu(), torch.enable_grad():
+                pass
+
+    before, old = modes(), signal.signal(signal.SIGALRM, handler)
+    left, until = [], time.monotonic() + 2
+    try:
+        for number in range(4_000):
+            if time.monotonic() > until:
+                break
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 5e-5 * (1 + number % 7))
+                loop()
+            except Interrupt:
+                left += [key for key, value in modes().items() if before[key] != value]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert number > 100
+    assert left == []
+
+
+def test_uninterruptible_functions_do_what_they_did():
+    @uninterruptible
+    def total(a, b=2, *, c=3):
+        return a + b + c
+
+    assert total(1) == 6
+    assert total(1, 1, c=1) == 3
+    assert starts_uninterrupted(total.__code__)

@@ -1,0 +1,72 @@
+"""Writes foreach.json: what PyTorch's `torch._foreach_*` give: `python tests/torch/ops/record_foreach.py`, beside real PyTorch."""
+
+import json
+from pathlib import Path
+
+EXPECTED = Path(__file__).with_name("foreach.json")
+OF_ONE = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid "
+    "sign sin sinh sqrt tan tanh trunc zero_ clone max norm"
+)
+CALLS = [f"torch._foreach_{name}(a)" for name in OF_ONE.split()] + [
+    "torch._foreach_norm(a, 1)",
+    "torch._foreach_norm(a, ord=float('inf'))",
+    "torch._foreach_norm(a, 2, torch.float64)",
+    "torch._foreach_powsum(a, 3)",
+    "torch._foreach_mm([m, m], [m, m.t()])",
+    "torch._foreach_copy_(a, b)",
+    *(
+        f"torch._foreach_{name}(a, {other})"
+        for name in ["add", "sub", "mul", "div"]
+        for other in ("2", "[2, 3.0]", "b", "one")
+    ),
+    *(
+        f"torch._foreach_{name}(a, {o})"
+        for name in ["maximum", "minimum", "clamp_max", "clamp_min", "pow"]
+        for o in ("0.5", "[2, 1]", "b")
+    ),
+    "torch._foreach_pow(2.0, a)",
+    "torch._foreach_add(a, b, alpha=2)",
+    "torch._foreach_lerp(a, b, 0.25)",
+    "torch._foreach_lerp(a, b, a)",
+    "torch._foreach_lerp(a, b, weight=0.5)",
+    "torch._foreach_addcmul(a, b, b)",
+    "torch._foreach_addcmul(a, b, b, value=2)",
+    "torch._foreach_addcmul(a, b, b, [2, 3])",
+    "torch._foreach_addcdiv(a, b, b, scalars=[2.0, 3.0])",
+    "torch._foreach_addcdiv(a, b, b, scalars=torch.tensor([2.0, 3.0]))",
+    "torch._foreach_add_(a, b)",
+    "torch._foreach_mul_(a, 0.5)",
+    "torch._foreach_lerp_(a, b, 0.5)",
+    "torch._foreach_addcdiv_(a, b, b, value=-1)",
+    "torch._foreach_sqrt_(a)",
+    "torch._foreach_add(a, [1])",
+    "torch._foreach_add(a, b[:1])",
+    "torch._foreach_add([], 1)",
+    "torch._foreach_add(torch.ones(2), 1)",
+    "torch._foreach_mul(a, torch.ones(2))",
+]
+
+
+def outcome(torch, call):
+    """The results, the list afterwards, or the error's class."""
+    names = {
+        "torch": torch,
+        "a": [torch.tensor([0.25, 0.75]), torch.tensor([[0.5], [0.9]])],
+        "b": [torch.tensor([2.0, 4.0]), torch.tensor([[-1.5], [8.0]])],
+        "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]]),
+        "one": torch.tensor(3.0),
+    }
+    try:
+        found = eval(call, names)
+    except Exception as error:
+        return [type(error).__name__, "" if isinstance(error, TypeError) else str(error)]
+    return [[str(t.dtype), t.tolist()] for t in (*found, *names["a"])]
+
+
+if __name__ == "__main__":
+    import torch
+
+    found = {call: outcome(torch, call) for call in CALLS}
+    EXPECTED.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
+    print(len(found))

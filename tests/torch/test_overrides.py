@@ -1,0 +1,20 @@
+"""Subclasses and modes are asked instead of the functions that PyTorch asks them for, and get what they get there."""
+
+import json
+
+import pytest
+
+from autograph_cli import torch
+from tests.torch.record_overrides import EXPECTED, called, calls, printed, programs
+
+KNOWN = json.loads(EXPECTED.read_text())
+
+
+@pytest.mark.parametrize("code", calls())
+def test_a_subclass_is_asked_for_the_functions_that_pytorch_asks_it_for(code):
+    assert called(torch, code) == KNOWN["calls"][code]
+
+
+@pytest.mark.parametrize("program", programs())
+def test_a_program_prints_what_it_prints_on_pytorch(program):
+    assert printed(torch, program) == KNOWN["programs"][program]

@@ -1,0 +1,161 @@
+"""What torchvision's models are made of, written by torchvision: `python tests/torchvision/record_models.py`.
+
+Of all models the names and shapes of what is in them; of the small ones initial values after a seed, results, the
+names of the graph's nodes, and gradients. test_models.py asks ours for the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+EXPECTED = Path(__file__).with_name("models.json")
+RUN: dict[str, dict[str, Any]] = {
+    "densenet121": {},
+    "efficientnet_b0": {"stochastic_depth_prob": 0.0, "dropout": 0.0},
+    "googlenet": {"init_weights": True, "transform_input": True},
+    "lraspp_mobilenet_v3_large": {"num_classes": 4, "weights_backbone": None},
+    "mnasnet0_5": {},
+    "mobilenet_v2": {},
+    "mobilenet_v3_small": {"width_mult": 0.5},
+    "resnet18": {"zero_init_residual": True},
+    "shufflenet_v2_x0_5": {},
+    "squeezenet1_1": {},
+    "swin_t": {"num_classes": 5},
+}
+"""Small models, which are run with numbers, and the options with which they are made."""
+DRAWN: dict[str, dict[str, Any]] = {
+    "alexnet": {},
+    "convnext_tiny": {},
+    "deeplabv3_resnet50": {"aux_loss": True, "weights_backbone": None},
+    "deeplabv3_mobilenet_v3_large": {"aux_loss": True, "weights_backbone": None},
+    "efficientnet_v2_s": {},
+    "fcn_resnet50": {"aux_loss": True, "weights_backbone": None},
+    "inception_v3": {"init_weights": True, "aux_logits": False},
+    "mobilenet_v3_large": {},
+    "resnext50_32x4d": {"replace_stride_with_dilation": [False, False, True]},
+    "squeezenet1_0": {},
+    "swin_v2_t": {},
+    "vgg11_bn": {},
+    "vit_b_32": {"image_size": 64, "representation_size": 8},
+    "wide_resnet50_2": {},
+}
+"""Models of which the graph alone is told, on the device `meta`."""
+SIDES = {"inception_v3": 107}
+"""Of the pictures, unless they are 64."""
+
+
+def parts(torch: Any, models: Any, name: str) -> str:
+    """A digest of the names, shapes and dtypes of all that is in a model, and of how it prints."""
+    with warnings.catch_warnings(), torch.device("meta"):
+        warnings.simplefilter("ignore")
+        segments = name.startswith(("fcn", "deeplab", "lraspp"))
+        model = models.get_model(name, **({"weights_backbone": None} if segments else {}))
+    rows = [f"{key} {tuple(value.shape)} {value.dtype}" for key, value in model.state_dict().items()]
+    return digest("\n".join([*rows, repr(model)]))
+
+
+def drawn(torch: Any, models: Any, name: str) -> str:
+    """A digest of the graph of a model, which has no numbers in it."""
+    with warnings.catch_warnings(), torch.device("meta"):
+        warnings.simplefilter("ignore")
+        model = models.get_model(name, **DRAWN[name])
+        results = tensors(model(torch.randn(4, 3, SIDES.get(name, 64), SIDES.get(name, 64))))
+    return digest(" ".join(str(tuple(each.shape)) + ",".join(names_of(each.grad_fn)) for each in results))
+
+
+def run(torch: Any, models: Any, name: str) -> dict[str, Any]:
+    """What a model does with four pictures after a seed: initial values, results, graph and gradients."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = models.get_model(name, **RUN[name])
+    sums = [
+        (float(x.double().sum()), float(x.double().abs().sum())) for x in map(torch.Tensor.detach, model.parameters())
+    ]
+    torch.manual_seed(1)
+    results = tensors(model(torch.randn(4, 3, 64, 64)))
+    loss = sum(each.square().mean() for each in results)
+    graph = names_of(loss.grad_fn)
+    loss.backward()
+    gradients = [float(parameter.grad.double().abs().sum()) for parameter in model.parameters()]
+    return {
+        "sums": [*map(sum, zip(*sums, strict=True)), *sums[0], *sums[-2]],
+        "results": [float(each.detach().double().abs().mean()) for each in results],
+        "graph": digest(" ".join(graph)),
+        "gradients": [gradients[-1], gradients[-2], sum(gradients)],
+    }
+
+
+def tensors(result: Any) -> list[Any]:
+    """The tensors that a model returned."""
+    if isinstance(result, dict):
+        return list(result.values())
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def names_of(root: Any) -> list[str]:
+    """The names of all nodes of a graph, in the order of a walk from its root."""
+    met, found, stack = {root}, [], [root]
+    while stack:
+        node = stack.pop()
+        found.append(node.name())
+        for other, _ in node.next_functions:
+            if other is not None and other not in met:
+                met.add(other)
+                stack.append(other)
+    return found
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    import torch
+
+    declare(torch)
+    import torchvision
+
+    models = torchvision.models
+    names = models.list_models(module=models) + models.list_models(module=models.segmentation)
+    mine = [name for name in names if not name.startswith(("maxvit", "regnet"))]
+    expected = {
+        "parts": {name: parts(torch, models, name) for name in mine},
+        "drawn": {name: drawn(torch, models, name) for name in DRAWN},
+        "run": {name: run(torch, models, name) for name in RUN},
+    }
+    EXPECTED.write_text(json.dumps(expected, indent=0) + "\n")
+
+
+def declare(torch: Any) -> None:
+    """Name torchvision's own operations, which a build for another PyTorch does not."""
+    library = torch.library.Library("torchvision", "DEF")
+    box = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+    size = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
+    bend = "SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w"
+    bend += ", SymInt groups, SymInt offset_groups, bool use_mask"
+    for schema in (
+        "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+        "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+        f"roi_align(Tensor input, Tensor rois, {box}, int sampling_ratio, bool aligned) -> Tensor",
+        f"_roi_align_backward(Tensor grad, Tensor rois, {box}, {size}, int sampling_ratio, bool aligned) -> Tensor",
+        f"roi_pool(Tensor input, Tensor rois, {box}) -> (Tensor, Tensor)",
+        f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {box}, {size}) -> Tensor",
+        f"ps_roi_align(Tensor input, Tensor rois, {box}, int sampling_ratio) -> (Tensor, Tensor)",
+        f"_ps_roi_align_backward(Tensor grad, Tensor rois, Tensor m, {box}, int sampling_ratio, {size}) -> Tensor",
+        f"ps_roi_pool(Tensor input, Tensor rois, {box}) -> (Tensor, Tensor)",
+        f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor m, {box}, {size}) -> Tensor",
+        f"deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, {bend}) -> Tensor",
+        "_deform_conv2d_backward(Tensor grad, Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, "
+        f"{bend}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    ):
+        library.define(schema)
+    globals()["_library"] = library
+
+
+if __name__ == "__main__":
+    main()
