@@ -43,7 +43,7 @@ def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> byt
         raise ExportError(f"There is no format {format!r} for a diff; known ones: {', '.join(FORMATS)}.")
     if not diff:
         raise ExportError("There is nothing to draw: the graphs are the same.")
-    scene = _Union(diff).scene(title)
+    scene = _Union(diff).scene(visible(title))
     if len(scene.boxes) > LARGEST:
         raise ExportError(
             f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): choose text or json."

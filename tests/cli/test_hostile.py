@@ -98,6 +98,21 @@ def is_well_formed(format_: str, text: str) -> None:
         assert "tooltip=<" not in text
 
 
+def test_reports_and_comparisons_of_hostile_names_are_well_formed(cli: Cli, tmp_path: Path) -> None:
+    name = "a\x1b[31m\x9b<b>.py"
+    (tmp_path / name).write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
+    assert cli("snapshot", name).exit_code == 0
+    (tmp_path / name).write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).exp()\n")
+    result = cli("snapshot", "--check", "--github", "--junit", "junit.xml", name)
+    assert result.exit_code == 1
+    assert not unprinted(result.stdout)
+    ET.parse(tmp_path / "junit.xml")
+    result = cli("diff", name, name.replace(".py", ".graph.txt"), "-f", "svg")
+    assert result.exit_code == 1
+    ET.fromstring(result.stdout)
+    assert not unprinted(result.stdout)
+
+
 @pytest.mark.parametrize("device", ["\x1b[31m", "a b", "cpu\x9b", "<x>", "cuda:0]"])
 def test_device_is_a_plain_word(cli: Cli, tmp_path: Path, device: str) -> None:
     data = json.loads(next(texts())[1])

@@ -472,9 +472,9 @@ _PROPERTIES: dict[str, Any] = {
 }
 
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
-_INTERNALS = (os.path.join(_PACKAGE, "_core"), os.path.join(_PACKAGE, "_ops"))
-"""Whose lines are not shown at the end of a traceback: PyTorch has none there."""
+_ENGINE = os.path.dirname(os.path.dirname(__file__))
+_PACKAGE = os.path.dirname(_ENGINE) + os.sep
+"""Whose lines are not shown in a traceback of the script."""
 
 
 def annotate(node: Node) -> None:
@@ -482,8 +482,11 @@ def annotate(node: Node) -> None:
     if L.anomaly:
         extra_of(node)
         frames = traceback.extract_stack()
-        while len(frames) > 1 and frames[-1].filename.startswith(_INTERNALS):
-            frames.pop()
-        node.metadata["traceback_"] = frames.format()
+        # What lies below the command that runs the script is not the script's either.
+        below = [
+            i for i, f in enumerate(frames) if f.filename.startswith(_PACKAGE) and not f.filename.startswith(_ENGINE)
+        ]
+        own = [f for f in frames[below[-1] + 1 if below else 0 :] if not f.filename.startswith(_PACKAGE)]
+        node.metadata["traceback_"] = traceback.StackSummary.from_list(own).format()
         if L.current is not None:
             node.metadata["parent_"] = L.current

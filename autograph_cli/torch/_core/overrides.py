@@ -95,6 +95,8 @@ class Overridable:
         self.body = _copied(function)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not kwargs and not L.function_modes and _PLAIN.issuperset(map(type, args)):
+            return self.body(*args)
         if L.overrides_off == ALL:
             return self.body(*args, **kwargs)
         asked = [] if L.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
@@ -109,6 +111,10 @@ class Overridable:
             if self.operator:
                 return NotImplemented
             raise
+
+
+_PLAIN = frozenset((Tensor, bool, int, float, complex, str, slice, type(None)))
+"""Types of arguments that are never asked."""
 
 
 def _copied(function: FunctionType) -> FunctionType:

@@ -194,6 +194,8 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made: Tensor = share(x, counts=True)
+    if dtypes.CATEGORY[made._raw.dtype] < dtypes.FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made.requires_grad = True
     return belongs_here(made)
 

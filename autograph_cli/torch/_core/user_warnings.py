@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
 
+_CONTEXTS = str(contextlib.__file__)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Give a warning at the innermost line that is not the engine's."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, _CONTEXTS)):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -15,6 +15,7 @@ class Activation:
     kept: Any
     conj: Any
     between: Any
+    at_most: Any
 
     def silu(self, a: Any) -> Any:
         return a * self.sigmoid(a)
@@ -38,7 +39,7 @@ class Activation:
         return grad * (t + a * self.sigmoid(a) * (self.number(1, a) - t * t))
 
     def elu(self, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-        low = self.xp.expm1(self.xp.minimum(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
+        low = self.xp.expm1(self.at_most(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
             alpha * scale, a
         )
         return self.where(a <= 0, low, a * self.number(scale, a))

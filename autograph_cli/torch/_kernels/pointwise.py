@@ -218,10 +218,8 @@ class Pointwise:
             return a * a
         if exponent == 3:
             return a * a * a
-        if exponent == 0.5 and a.dtype.kind in "fc":
-            return self.xp.sqrt(a)
-        if a.dtype.kind == "c" and exponent in (-0.5, -1):
-            return self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
+        if a.dtype.kind in "fc" and a.itemsize > 2 and exponent in (0.5, -0.5, -1):
+            return self.xp.sqrt(a) if exponent == 0.5 else self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
         if a.dtype.kind == "c":
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
         if exponent < 0 if a.dtype.kind in "iu" else False:
@@ -293,7 +291,7 @@ class Pointwise:
         return (
             self.xp.arctan2(a.imag, a.real)
             if a.dtype.kind == "c"
-            else self.xp.where(a < 0, a.dtype.type(np.pi), a * 0)[()]
+            else self.xp.where(a != a, a, self.xp.where(a < 0, self.number(np.pi, a), self.number(0, a)))[()]
         )
 
     def view_as_complex(self, a: Any) -> Any:
@@ -301,7 +299,10 @@ class Pointwise:
         return self.xp.ascontiguousarray(a).view(kind)[..., 0] if not a.flags.c_contiguous else a.view(kind)[..., 0]
 
     def sign(self, a: Any) -> Any:
-        return a.copy() if a.dtype.kind == "b" else self.xp.sign(a)
+        if a.dtype.kind == "b":
+            return a.copy()
+        # Not NumPy's sign, which is nan of nan.
+        return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype) if a.dtype.kind in "fV" else self.xp.sign(a)
 
     def sgn(self, a: Any) -> Any:
         if a.dtype.kind != "c":
@@ -340,7 +341,10 @@ class Pointwise:
     def remainder(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
             self._refuse_zero(b)
-        return self.xp.remainder(a, b)
+        found = self.xp.remainder(a, b)
+        if a.dtype.kind in "biu":
+            return found
+        return self.xp.where(found == 0, self.xp.copysign(self.number(0, a), a), found)[()]
 
     def fmod(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -389,9 +393,17 @@ class Pointwise:
     def between(self, a: Any, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
         if a.dtype.kind != "f" or a.size < _MANY:
-            a = self.xp.maximum(a, self.number(low, a))
-            return a if high == math.inf else self.xp.minimum(a, self.number(high, a))
+            a = self.at_least(a, self.number(low, a))
+            return a if high == math.inf else self.at_most(a, self.number(high, a))
         return a.clip(self.number(low, a), self.number(high, a))
+
+    def at_least(self, a: Any, low: Any) -> Any:
+        """The larger one, `a` of equal ones: NumPy takes the second of two zeros, in float16 the first."""
+        return self.xp.maximum(low, a) if a.dtype.char != "e" else self.xp.maximum(a, low)
+
+    def at_most(self, a: Any, high: Any) -> Any:
+        """The smaller one, `a` of equal ones."""
+        return self.xp.minimum(high, a) if a.dtype.char != "e" else self.xp.minimum(a, high)
 
     def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
         return self.kept(grad, ~(a <= threshold))
@@ -446,10 +458,10 @@ class Pointwise:
             return self.between(a, -math.inf if low is None else low, math.inf if high is None else high)
         if low is not None:
             a, low = self.with_number(a, low)
-            a = self.xp.maximum(a, low)
+            a = self.at_least(a, low)
         if high is not None:
             a, high = self.with_number(a, high)
-            a = self.xp.minimum(a, high)
+            a = self.at_most(a, high)
         return a
 
     def cast(self, a: Any, dtype: Any) -> Any:

@@ -112,7 +112,8 @@ class Reduction:
     def logsumexp(self, a: Any, dim: Any, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a
-        top = self.xp.max(a, axis=dim, keepdims=True)
+        # Of no elements the sum is 0, as it should be.
+        top = self.xp.max(a, axis=dim, keepdims=True) if a.size else self.sum(a, dim, True)
         top = self.xp.where(self.xp.isinf(top), 0, top).astype(a.dtype)
         total = self.xp.log(self.sum(self.xp.exp(a - top), dim, keepdim))
         return total + (top if keepdim else top.squeeze(dim))

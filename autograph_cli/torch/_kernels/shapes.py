@@ -236,11 +236,13 @@ class Movement:
     def sort(self, a: Any, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
+        # Of bfloat16 NumPy does not know that nan comes last.
+        keys = a.astype("float32") if a.dtype.kind == "V" else a
         if descending:
-            back = self.xp.flip(self.xp.argsort(self.xp.flip(a, dim), axis=dim, kind="stable"), dim)
+            back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
             places = a.shape[dim] - 1 - back
         else:
-            places = self.xp.argsort(a, axis=dim, kind="stable")
+            places = self.xp.argsort(keys, axis=dim, kind="stable")
         return self.xp.take_along_axis(a, places, dim), places.astype("int64")
 
     def topk(self, a: Any, k: int, dim: int, largest: bool) -> Any:

@@ -33,9 +33,10 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _unique(f: Any, a: Any, dim: Any) -> Any:
-    values, inverse, counts = f.xp.unique(a, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    keys = a.astype("float32") if a.dtype.kind == "V" else a  # of bfloat16 NumPy does not know that nan comes last
+    values, inverse, counts = f.xp.unique(keys, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(a.shape if dim is None else (-1,))
-    return values, inverse.astype("int64"), counts.astype("int64")
+    return values.astype(a.dtype, copy=False), inverse.astype("int64"), counts.astype("int64")
 
 
 def _consecutive(f: Any, a: Any, dim: Any) -> Any:

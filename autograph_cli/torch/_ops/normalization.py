@@ -415,6 +415,7 @@ def normalized_batch(
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     parameters_fit(input, weight, bias, running_mean, running_var)
+    # PyTorch counts an update of the statistics as a change in place for some of its operations only; of the others they are kept.
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     counted = run is not batch_norm_op
     read = (None, None) if training and (counted or in_samples) else (running_mean, running_var)
