@@ -278,6 +278,8 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     else:
         return args
     tensors = [x for p, x in zip(op.schema.parameters, args, strict=True) if p.is_tensor and isinstance(x, Tensor)]
+    if not tensors:
+        check_call(op, args)
     fixed = []
     for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
         if _fits(parameter, x):

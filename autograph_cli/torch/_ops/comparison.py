@@ -204,14 +204,7 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
             made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
         )
     else:
-        methods[f"__r{symbol}__"] = lambda self, other: run(_first(self), other)
-
-
-def _first(self: Any) -> Tensor:
-    """The tensor that a method is called on."""
-    if not isinstance(self, Tensor):
-        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(self).__name__}'")
-    return self
+        methods[f"__r{symbol}__"] = lambda self, other: run(self, other)
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
