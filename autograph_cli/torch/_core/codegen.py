@@ -245,7 +245,7 @@ def _number_operand(op: Operation) -> list[str]:
     return [
         f"        if {second}.__class__ in NUMBERS:",
         *refuse,
-        f"            {second} = wrap_number({second}, {first})",
+        f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
 
