@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
-from .._core.dtype_checks import same_scalar
 from .._core.dims import given_sizes
+from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
 from .._core.operation import operation
 from .._core.registry import composite
