@@ -134,6 +134,10 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     if tau._raw.shape[-1] > input._raw.shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
     check_floating("torch.ormqr", input)
+    for name, x in (("tau", tau), ("other", other)):
+        if x._raw.dtype != input._raw.dtype:
+            kinds = f"input has dtype{dtypes.cpp_name(input._raw.dtype)} and {name} has dtype {dtypes.cpp_name(x._raw.dtype)}"
+            raise RuntimeError(f"torch.ormqr: Expected input and {name} to have the same dtype, but {kinds}")
     return ormqr_op(input, tau, other, left, transpose)
 
 

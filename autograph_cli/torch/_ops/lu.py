@@ -209,7 +209,10 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     """X with A X = B (X A = B if not `left`, A**H if `adjoint`), from A's `lu_factor`."""
     check_matrix("torch.linalg.lu_solve", LU, "LU")
     if LU._raw.dtype != B._raw.dtype:
-        raise RuntimeError("linalg.lu_solve: Expected LU and B to have the same dtype")
+        kinds = f"LU of type {dtypes.cpp_name(LU._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)}"
+        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds} instead")
+    if pivots._raw.dtype != "int32":
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     return lu_solve_op(LU, pivots, B, left, adjoint)
 
 
