@@ -8,6 +8,7 @@ import numpy as np
 
 _BOOL = np.dtype(bool)
 
+
 class Linear:
     """Kernels of linear algebra."""
 

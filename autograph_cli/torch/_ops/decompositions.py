@@ -299,7 +299,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             raise RuntimeError(f"{shown} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
     if L._raw.shape[-1] != L._raw.shape[-2]:
         raise RuntimeError(
-            f"cholesky_solve: A must be batches of square matrices, but they are {L._raw.shape[-2]} by {L._raw.shape[-1]} matrices"
+            f"A must be batches of square matrices, but they are {L._raw.shape[-2]} by {L._raw.shape[-1]} matrices"
         )
     if B._raw.shape[-2] != L._raw.shape[-2]:
         raise RuntimeError(

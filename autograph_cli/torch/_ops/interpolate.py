@@ -67,6 +67,11 @@ _REFUSING = {
     ("nearest", 1): "compute_indices_weights_nearest",
     ("nearest-exact", 1): "compute_indices_weights_nearest",
     ("linear", 1): "compute_indices_weights_linear",
+    ("nearest", 3): "compute_indices_weights_nearest",
+    ("nearest-exact", 3): "compute_indices_weights_nearest",
+    ("nearest", 2): "upsample_nearest2d_channels_last",
+    ("nearest-exact", 2): "upsample_nearest2d_channels_last",
+    ("trilinear", 3): "compute_indices_weights_linear",
     ("bilinear", 2): "upsample_bilinear2d_channels_last",
     ("bicubic", 2): "compute_indices_weights_cubic",
 }
@@ -107,7 +112,9 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
 def _check_dimensions(input: Tensor, mode: Any) -> None:
     """NotImplementedError where images of so many dimensions cannot be resized in this way."""
     needed = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode) if isinstance(mode, str) else None
-    if needed == input.ndim or (needed is None and mode in ("area", *_MODES) and input.ndim - 2 in _MODES.get(mode, _ALL)[1]):
+    if needed == input.ndim or (
+        needed is None and mode in ("area", *_MODES) and input.ndim - 2 in _MODES.get(mode, _ALL)[1]
+    ):
         return
     if needed is not None and input.ndim in (3, 4, 5):
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needed}D input")

@@ -148,7 +148,12 @@ def _norm_of(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, 
     folded = [dim] if isinstance(dim, int) else dim
     named = {"dtype": dtype}
     if isinstance(p, str) and not (p == "fro" and (folded is None or len(folded) <= 2)):
-        return "linalg", "matrix_norm", (input, p, list(range(input.ndim)) if folded is None else folded, keepdim), named
+        return (
+            "linalg",
+            "matrix_norm",
+            (input, p, list(range(input.ndim)) if folded is None else folded, keepdim),
+            named,
+        )
     return "linalg", "vector_norm", (input, 2 if p == "fro" else 2.0 if p is None else p, folded, keepdim), named
 
 

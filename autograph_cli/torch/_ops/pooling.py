@@ -442,9 +442,7 @@ def _unpool(
 
 def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
     if indices._raw.dtype != "int64":
-        raise RuntimeError(
-            f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}"
-        )
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {input.ndim} dimensions."

@@ -51,7 +51,11 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def run(M: int, *args: Any, **named: Any) -> Tensor:
         if args:
-            beside = f" positional arguments (and {len(named)} keyword-only argument{'s' * (len(named) > 1)})" if named else ""
+            beside = (
+                f" positional arguments (and {len(named)} keyword-only argument{'s' * (len(named) > 1)})"
+                if named
+                else ""
+            )
             raise TypeError(f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
         given = {k: named.pop(k, default) for k, default in _PLACED.items()}
         sym, dtype, layout = named.pop("sym", True), given["dtype"], given["layout"]
