@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -143,17 +144,29 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     return vector_norm(A, 2.0, folded, keepdim, dtype=dtype)
 
 
+def _norm_of(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Handed:
+    folded = [dim] if isinstance(dim, int) else dim
+    named = {"dtype": dtype}
+    if isinstance(p, str) and not (p == "fro" and (folded is None or len(folded) <= 2)):
+        return (
+            "linalg",
+            "matrix_norm",
+            (input, p, list(range(input.ndim)) if folded is None else folded, keepdim),
+            named,
+        )
+    return "linalg", "vector_norm", (input, 2 if p == "fro" else 2.0 if p is None else p, folded, keepdim), named
+
+
 @composite(name="norm", out=True)
+@hands_on(_norm_of)
 def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm of all elements, or over `dim`; 'fro' and 'nuc' as in `torch.linalg.matrix_norm`."""
     folded = (dim,) if isinstance(dim, int) else dim
     if p == "fro" and (dim is None or len(folded) <= 2):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    if p == "nuc":
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else folded, keepdim, dtype=dtype)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
-    return vector_norm(input, 2.0 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+    if isinstance(p, str):
+        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else folded, keepdim, dtype=dtype)
+    return vector_norm(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=False, out=True)

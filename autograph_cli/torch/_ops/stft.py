@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._core import dims
+from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -63,7 +66,27 @@ def _check_window(name: str, window: Tensor | None, win_length: int) -> None:
         )
 
 
+def _stft_of(
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: Any = True,
+    pad_mode: Any = "reflect",
+    normalized: Any = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+    align_to_window: Any = None,
+) -> Handed | None:
+    if center and (type(n_fft) is not int or not isinstance(input, Tensor)):
+        return None  # It fails while the signal is padded.
+    given = (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+    return "inner", "stft", given, {}
+
+
 @composite()
+@hands_on(_stft_of)
 def stft(
     input: Tensor,
     n_fft: int,
