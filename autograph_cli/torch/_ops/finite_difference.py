@@ -78,7 +78,7 @@ def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tens
 
 
 @composite(method=False)
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The slope along each dimension, by differences of second order; `spacing` is one distance, one each, or coordinates."""
     where = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
     spacing = 1.0 if spacing is None else spacing
