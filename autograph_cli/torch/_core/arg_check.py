@@ -453,7 +453,11 @@ class Delegate(Check):
         by_type = True
         for place, parameter in enumerate(signature.parameters):
             name = self.renamed.get(parameter.name, parameter.name)
-            if name in WORKED_OUT or name not in given or (given[name] is None and (parameter.none or name != "input")):
+            if (
+                name in (*WORKED_OUT, "out")
+                or name not in given
+                or (given[name] is None and (parameter.none or name != "input"))
+            ):
                 continue
             taken = takes(parameter, given[name], False)
             if not taken:
