@@ -131,7 +131,8 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
     if "ufunc" in text or "unsupported operand type" in text or "numpy boolean" in text:
         kinds = [raw.dtype for raw in raws if isinstance(raw, (np.ndarray, np.generic))]
         name = dtypes.cpp_name(functools.reduce(dtypes.promote, kinds))
-        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{name}'") from None
+        kernel = op.name.removeprefix("special").lstrip("_")
+        raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for '{name}'") from None
 
 
 def _raw(x: Any) -> Any:

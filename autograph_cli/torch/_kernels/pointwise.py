@@ -392,13 +392,16 @@ class Pointwise:
         return a - self.xp.trunc(a)
 
     def relu(self, a: Any) -> Any:
-        if isinstance(a, np.generic):
+        if isinstance(a, np.generic) and not isinstance(a, np.complexfloating):
             return self.number(0, a) if a < 0 else a
         return self.between(a, 0, math.inf)
 
     def between(self, a: Any, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
-        if a.dtype.kind != "f" or a.size < _MANY:
+        kind = a.dtype.kind
+        if kind != "f" or a.size < _MANY:
+            if kind == "c":
+                raise NotImplementedError("clamp is not supported for complex types")
             a = self.at_least(a, self.number(low, a))
             return a if high == math.inf else self.at_most(a, self.number(high, a))
         return a.clip(self.number(low, a), self.number(high, a))

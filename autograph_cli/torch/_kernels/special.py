@@ -45,6 +45,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
         kind = next((k for k in kinds if k.kind not in "biu"), S.default_dtype)
         if kind.kind == "c":
             name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
+            name = name.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
