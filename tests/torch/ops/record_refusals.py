@@ -83,6 +83,10 @@ torch.view_as_real(x); torch.view_as_complex(x); torch.view_as_complex(n[:,:2]);
 torch.imag(x); torch.frac(n); torch.trace(c); torch.linalg.matrix_norm(n); torch.linalg.det(n[:,:2]); torch.linalg.solve(x[:,:2],d)
 torch.linalg.cross(x,d); torch.linalg.vecdot(x,d); torch.inner(x,d); torch.vdot(x[0],d[0]); torch.chain_matmul(x,d.t())
 torch.linalg.multi_dot([x,d.t()]); torch.cov(c).dtype
+torch.mm(c,c.t()); c@c.t(); torch.matmul(c[None],c.t()[None]); torch.bmm(c[None],c.t()[None]); torch.relu(z); F.relu(z); F.relu6(z)
+z.relu_(); torch.relu(z[0,0]); x.split(0); torch.full((1,),1e300); torch.zeros(2,requires_grad=1); torch.special.erfcx(x.half())
+torch.special.zeta(x.half(),x.half()); F.avg_pool2d(c[None,None],1); F.adaptive_max_pool2d(n[None,None],1); torch.split(x,(-1,3))
+torch.cholesky_solve(x[:,:2],d[:,:2]); torch.norm(x,1,True); torch.unique(x,1); F.interpolate(x[None],scale_factor="a")
 """.strip()
 """Calls with tensors of dtypes that the function does not take, or that do not go together."""
 
