@@ -11,14 +11,14 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
-from autograph_cli.record.source_locations import PASS, RUNNER, USER, file_kinds, kind_of, script_frames
+from autograph_cli.record.source_locations import ENGINE, RUNNER, USER, file_kinds, kind_of, script_frames
 
 LIMIT = 10_000
 """So many events may gather before those of dead nodes are swept away."""
@@ -277,20 +277,22 @@ class EventLog:
 
     def site(self, running: BackwardEvent | None) -> tuple[CodeType | None, int]:
         """The user's line that is running; inside a backward pass, where that was called."""
-        frame = sys._getframe(3)
+        frame: FrameType | None = sys._getframe(3)
         kinds = file_kinds
         while frame is not None:
             code = frame.f_code
-            kind = kinds.get(code.co_filename)
-            if kind is None:
+            try:
+                kind = kinds[code.co_filename]
+            except KeyError:
                 kind = kind_of(code.co_filename)
-            if kind == USER:
-                return code, frame.f_lasti
-            if kind == PASS and running is not None and running.site is not None:
-                return running.site
-            if kind == RUNNER:
-                break
-            frame = frame.f_back  # type: ignore[assignment]
+            if kind != ENGINE:
+                if kind == USER:
+                    return code, frame.f_lasti
+                if kind == RUNNER:
+                    break
+                if running is not None and running.site is not None:
+                    return running.site
+            frame = frame.f_back
         return None, 0
 
     def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
@@ -315,7 +317,9 @@ class EventLog:
                 _add_name(self.borrowed, number, 0, path)
             numbers.clear()
         output = self.engine.output(tensor)
-        if output is not None:
+        if output.__class__ is int:
+            _add_name(self.names, self.known[output][0], 0, path)  # type: ignore[index]
+        elif output is not None:
             _add_name(self.names, *self.place(output), path)
         return output
 

@@ -52,10 +52,10 @@ class Tree:
 class About:
     """What is known of a module, where it was called in the same surroundings."""
 
-    __slots__ = ("cls", "parameters", "path", "ref", "tree")
+    __slots__ = ("cls", "id", "parameters", "path", "ref", "tree")
 
     def __init__(self, module: Any, path: str, tree: Tree) -> None:
-        self.ref = weakref.ref(module)
+        self.ref, self.id = weakref.ref(module), id(module)
         self.path, self.cls = path, type(module).__name__
         self.tree = tree
         """The modules in it, as part of those around it."""
@@ -85,18 +85,16 @@ class Modules:
         """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""
         while known and (len(known) > len(calls) or known[-1].serial != calls[len(known) - 1][0]):
             known.pop()
+        outer = known[-1] if known else None
         for number, module, _, _ in calls[len(known) :]:
-            outer = known[-1] if known else None
-            known.append(CallEvent(self._about(module, outer), outer, number))
+            key = id(module), 0 if outer is None else outer.about.id
+            about = self.known.get(key)
+            if about is None or about.ref() is not module:
+                about = self.known[key] = self._met(module, outer)
+                self.waiting.append(about)
+            outer = CallEvent(about, outer, number)
+            known.append(outer)
         return known[-1]
-
-    def _about(self, module: Any, outer: CallEvent | None) -> About:
-        key = id(module), 0 if outer is None else id(outer.about.ref())
-        about = self.known.get(key)
-        if about is None or about.ref() is not module:
-            about = self.known[key] = self._met(module, outer)
-            self.waiting.append(about)
-        return about
 
     def _met(self, module: Any, outer: CallEvent | None) -> About:
         """A module that is new here: a part of one that is running, or one by itself."""

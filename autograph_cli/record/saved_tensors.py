@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from autograph_cli.engines.protocol import Saved as Kept
-from autograph_cli.engines.protocol import shown
+from autograph_cli.engines.protocol import key_of, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import OPERATION, StepLog
@@ -17,21 +17,21 @@ def look(log: EventLog, step: StepLog) -> None:
     """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
     known, look_at = log.known, log.engine.look
     looked: dict[int, Any] = {}
-    before = {number for looked, _ in step.looked for number in looked}
+    before = {number for looked, _ in step.looked for number in looked} if step.looked else ()
     own: set[Any] = set()
-    outer: set[int] = set()
+    outputs: set[Any] = set()
     for event in step.events:
         if event[2] is OPERATION:
             own.add(event[1])
-            for output in event[6] + event[7]:
-                if output not in own and output is not None:
-                    outer.add(output if output.__class__ is int else output[0])  # type: ignore[index]
+            outputs.update(event[6], event[7])
             node = event[3]()
             if node is not None and event[0] not in before:
                 found = look_at(node)
                 if found is not None:
                     looked[event[0]] = event[4], found
-    outer -= own
+    outputs -= own
+    outputs.discard(None)
+    outer = {key_of(output) for output in outputs} - own
     met = [event for event in map(known.get, outer) if event is not None]
     step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
