@@ -245,7 +245,7 @@ def _number_operand(op: Operation) -> list[str]:
     return [
         f"        if {second}.__class__ in NUMBERS:",
         *refuse,
-        f"            {second} = wrap_number({second}, {first})",
+        f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
 
@@ -272,7 +272,10 @@ def _general_way(op: Operation, operator: bool) -> list[str]:
 def _unknown(op: Operation, every: list[str], operator: bool) -> list[str]:
     """What is done about arguments that are no tensors, where that is unusual."""
     if operator:
-        return ["        if not is_operand(other):", "            return unknown_operand(OP, input, other)"]
+        return [
+            "        if not is_operand(other) or not isinstance(input, Tensor):",
+            "            return unknown_operand(OP, input, other)",
+        ]
     asked = f"        asked = unasked('torch.{op.name}', ({', '.join(every)},), {{}})"
     return [asked, "        if asked is not None:", f"            return asked({', '.join(every[: len(op.tensors)])})"]
 

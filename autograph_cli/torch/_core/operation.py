@@ -64,7 +64,7 @@ class Operation:
         self.identifier = schema.identifier
         self.kernel = kernel
         self.derivatives = derivatives
-        self.promotes: bool = flags.get("promotes", False)
+        self.promotes: bool | str = flags.get("promotes", False)
         self.strict: bool = flags.get("strict", False)
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)

@@ -253,12 +253,8 @@ def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
-        kind = dtypes.numpy_dtype(type(value))
-        if dtypes.CATEGORY[kind] == dtypes.COMPLEX and dtypes.CATEGORY[input._raw.dtype] != dtypes.COMPLEX:
-            raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
-        from .._core.dispatch import cast_number
-
-        return make(cast_number(value, input._raw.dtype))
+        dtypes.check_held(value, input._raw.dtype)
+        return make(dtypes.cast_number(value, input._raw.dtype))
     raise TypeError(f"can't assign a {type_name(value)} to a {input.type()}")
 
 
