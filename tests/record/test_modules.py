@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -159,6 +160,36 @@ def test_modules_are_found_in_lists_and_in_objects() -> None:
     assert [call.path for call in graph.calls] == ["pair.net", "nets[0]"]
 
 
+def test_what_a_loop_or_a_call_binds_does_not_name_modules_that_a_container_holds() -> None:
+    heads, x = [nn.Tanh() for _ in range(3)], torch.ones(2, requires_grad=True)
+    body = {"first": nn.Sigmoid()}
+
+    def applied(module: Any, x: Any) -> Any:
+        return module(x)
+
+    def run() -> None:
+        outs = [h(x) for h in heads]
+        for part in body.values():
+            outs.append(part(x))
+        sum(outs).sum().backward()
+
+    (graph,) = recorded(run, {"heads": heads})
+    assert [call.path for call in graph.calls] == ["heads[0]", "heads[1]", "heads[2]", "body['first']"]
+    (graph,) = recorded(lambda: sum(applied(h, x) for h in heads).sum().backward(), {"heads": heads})
+    assert [call.path for call in graph.calls] == ["heads[0]", "heads[1]", "heads[2]"]
+
+
+def test_a_module_that_only_a_loop_variable_leads_to_goes_by_that() -> None:
+    x = torch.ones(2, requires_grad=True)
+
+    def run() -> None:
+        for head in (nn.Tanh() for _ in range(1)):
+            head(x).sum().backward()
+
+    (graph,) = recorded(run, {})
+    assert [call.path for call in graph.calls] == ["head"]
+
+
 def test_a_part_that_is_called_by_itself_is_named_by_its_place() -> None:
     net, x = nn.Sequential(nn.Tanh(), nn.Sequential(nn.Sigmoid())), torch.ones(2, requires_grad=True)
     (graph,) = recorded(lambda: net[1][0](x).sum().backward(), {"net": net})
@@ -186,3 +217,31 @@ def test_modules_that_compare_by_value_are_told_apart() -> None:
     one, two, x = Odd(), Odd(), torch.ones(2, requires_grad=True)
     (graph,) = recorded(lambda: two(one(x)).sum().backward(), {"one": one, "two": two})
     assert [call.path for call in graph.calls] == ["one", "two"]
+
+
+def test_modules_may_be_nested_deeply() -> None:
+    class Nest(nn.Module):
+        def __init__(self, inner: nn.Module | None) -> None:
+            super().__init__()
+            self.inner, self.w = inner, nn.Parameter(torch.ones(1))
+
+        def forward(self, x: Any) -> Any:
+            return (x if self.inner is None else self.inner(x)) * self.w
+
+    depth, net = 300, None
+    for _ in range(depth):
+        net = Nest(net)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20 * depth + limit)
+    try:
+        recorder = Recorder("all")
+        recorder.start()
+        assert net is not None
+        net(torch.ones(1)).sum().backward()
+        (graph,) = [step.graph for step in recorder.finish({"net": net}).steps]
+    finally:
+        sys.setrecursionlimit(limit)
+    found = calls(graph)
+    assert [path for path, *_ in found] == ["net" + ".inner" * place for place in range(depth)]
+    assert [parameters for *_, parameters in found] == list(range(depth, 0, -1))
+    assert len({id(call.about.tree) for event in recorder.log.known.values() if (call := event.call)}) == 1

@@ -12,7 +12,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json
-from autograph_cli.record import runner, tape
+from autograph_cli.record import event_log, runner
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch._core.state import S
 
@@ -60,6 +60,20 @@ def test_a_node_knows_its_operation_types_edges_and_line() -> None:
     assert y.source is not None
     assert (y.source.text, y.source.function.rpartition(".")[2]) == ("y = x * w", "script")
     assert [(kept.name, str(kept.type), kept.bytes) for kept in y.saved] == [("_saved_other", "float64[3]", 24)]
+
+
+def test_constants_are_kept_of_nodes_whose_graph_is_freed_before_the_backward_call() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.arange(6.0, requires_grad=True).reshape(3, 2)
+        cut = torch.nn.functional.batch_norm(x, None, None, training=True, eps=0.5).detach()
+        y = (x * cut).sum()
+        y.backward()
+        return {"x": x, "y": y}
+
+    (node,) = (node for node in only(record(script)) if node.op == "native_batch_norm")
+    constants = {kept.name: kept.value for kept in node.saved if kept.type is None}
+    assert constants == {"_saved_eps": "0.5", "_saved_training": "True"}
+    assert not [kept for kept in node.saved if kept.type is not None]
 
 
 def test_saved_tensors_that_share_memory_have_one_storage() -> None:
@@ -204,12 +218,12 @@ def test_many_small_steps_take_constant_memory(alike: bool) -> None:
             y = w @ x if alike or i % 2 else (w @ x).exp()
             y.sum().backward()
             w.grad = None
-        held = (recorder.tape.rows, recorder.tape.names, recorder.tape.borrowed, recorder.tape.saved)
-        return sum(map(len, held)) + sum(len(views) for _, views in recorder.tape.windows.values())
+        held = (recorder.log.known, recorder.log.names, recorder.log.borrowed, recorder.log.saved)
+        return sum(map(len, held)) + sum(len(views) for _, views in recorder.log.windows.values())
 
     most = run(1_000)
-    assert run(3_000) <= most + tape.BATCH
-    assert len(recorder.tape.held) <= tape.LIMIT  # by id: how many depends on which ids Python gives again
+    assert run(3_000) <= most + event_log.BATCH
+    assert len(recorder.log.tensors) <= event_log.LIMIT  # by id: how many depends on which ids Python gives again
     trace = recorder.finish({"w": w, "data": data})
     assert trace.total_steps == 4_000
 
@@ -222,8 +236,8 @@ def test_a_step_that_never_ends_takes_constant_memory(create_graph: bool) -> Non
     loss = (w * w).sum()
     for _ in range(6_000):
         torch.autograd.grad(loss, w, retain_graph=True, create_graph=create_graph)
-    assert len(recorder.tape.rows) <= tape.LIMIT + 1
-    assert len(recorder.tape.passes) <= tape.LIMIT
+    assert len(recorder.log.known) <= event_log.LIMIT + 1
+    assert len(recorder.log.step.passes) <= event_log.LIMIT
     trace = recorder.finish({"loss": loss})
     assert trace.total_steps == 1
     only(trace).verify()
@@ -237,7 +251,7 @@ def test_a_sweep_keeps_what_living_nodes_hang_on() -> None:
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     temporary = x * 2
     del temporary
-    recorder.tape.sweep()
+    recorder.log.sweep()
     trace = recorder.finish({"x": x, "y": y, "g": g})
     assert [(node.op or node.kind, node.order) for node in only(trace)] == [
         ("leaf", 0),

@@ -242,11 +242,6 @@ REFUSED = [
         AttributeError,
         "expected 'f' to be string, path, or a file-like object with a 'write' attribute",
     ),
-    (
-        lambda p: torch.save(1, p / "a.pt", _use_new_zipfile_serialization=False),
-        ValueError,
-        "only the zip format is written",
-    ),
     (lambda p: written(torch.ones(2).as_subclass(Sub)), RuntimeError, "tensors of class .*Sub cannot be saved"),
     (lambda p: written(torch.nn.UninitializedParameter()), RuntimeError, "uninitialized parameters cannot be saved"),
     (lambda p: torch.load(p / "missing.pt"), FileNotFoundError, "No such file"),
