@@ -20,7 +20,7 @@ def is_tensor(value: Any) -> bool:
     torch = sys.modules.get("torch")  # which is the engine while that is served
     return (
         torch is not None
-        and torch.__spec__.name == "torch"
+        and getattr(torch.__spec__, "name", "") == "torch"
         and hasattr(torch, "_C")
         and isinstance(value, torch.Tensor)
     )

@@ -13,7 +13,9 @@ class MappingKey(NamedTuple):
     """The key of a child in a dict."""
 
     key: Any
-    __str__ = lambda self: f"[{self.key!r}]"  # noqa: E731
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
 
     def get(self, parent: Any) -> Any:
         return parent[self.key]
@@ -23,7 +25,9 @@ class SequenceKey(NamedTuple):
     """The place of a child in a list, a tuple or a deque."""
 
     idx: int
-    __str__ = lambda self: f"[{self.idx!r}]"  # noqa: E731
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
 
     def get(self, parent: Any) -> Any:
         return parent[self.idx]
@@ -33,7 +37,9 @@ class GetAttrKey(NamedTuple):
     """The name of a child in a named tuple or an object."""
 
     name: str
-    __str__ = lambda self: f".{self.name}"  # noqa: E731
+
+    def __str__(self) -> str:
+        return f".{self.name}"
 
     def get(self, parent: Any) -> Any:
         return getattr(parent, self.name)

@@ -211,7 +211,7 @@ class _BaseDataLoaderIter:
 
     _loader: DataLoader
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Any:
         return self
 
     def __len__(self) -> int:
