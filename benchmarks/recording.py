@@ -19,8 +19,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from autograph_cli.record.imports import serve
 from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.runner import Result, Target, run
 
 HEAD = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
 TRAIN = """
@@ -112,17 +112,24 @@ LOOPS: dict[str, tuple[str, int, str]] = {
 
 
 def seconds(source: str, *, record: bool, file: str = "loop.py") -> float:
-    code = compile(source, file, "exec")
-    scope = {"__name__": "__main__", "__file__": file}
     recorder = Recorder("first,last", file) if record else None
-    if recorder is not None:
-        recorder.start()
-    start = time.process_time()
+    times: list[float] = []
+
+    def before() -> None:
+        if recorder is not None:
+            recorder.start()
+        times.append(time.process_time())
+
+    def after(result: Result) -> None:
+        if recorder is not None:
+            recorder.finish(result.scope)
+        times.append(time.process_time())
+
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(code, scope)
-    if recorder is not None:
-        recorder.finish(scope)
-    return time.process_time() - start
+        result = run(Target("file", file, source=source.encode()), before=before, after=after)
+    if result.failure:
+        sys.exit(result.failure)
+    return times[1] - times[0]
 
 
 def compare(name: str, source: str, steps: int, rounds: int, file: str = "loop.py") -> None:
@@ -137,12 +144,11 @@ def main() -> None:
     numbers = sys.argv[3:] if script else sys.argv[1:]
     rounds = int(numbers[0]) if numbers else 5
     print(f"{'loop':22} {'us a step':>10} {'recorded':>10} {'ratio':>7}   (median of {rounds})")
-    with serve():
-        if script is not None:
-            compare(os.path.basename(script), Path(script).read_text(encoding="utf-8"), 1, rounds, script)
-            return
-        for name, (build, steps, body) in LOOPS.items():
-            compare(name, HEAD + build + body.format(steps=steps), steps, rounds)
+    if script is not None:
+        compare(os.path.basename(script), Path(script).read_text(encoding="utf-8"), 1, rounds, script)
+        return
+    for name, (build, steps, body) in LOOPS.items():
+        compare(name, HEAD + build + body.format(steps=steps), steps, rounds)
 
 
 if __name__ == "__main__":

@@ -113,5 +113,8 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._stream.__reduce_ex__(protocol)  # `copy` and `pickle` say of it what they say of the stream
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._stream)

@@ -123,6 +123,7 @@ class Drawing:
     type=click.Choice(["inline", "boxes"]),
     help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
 )
+@click.option("--no-arguments", is_flag=True, help="Leave out arguments that are no tensors, such as `pow 2`.")
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
@@ -152,6 +153,7 @@ def render(
     opened_node: str | None,
     parameters: str | None,
     columns: bool,
+    no_arguments: bool,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -171,6 +173,7 @@ def render(
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
     place = Place.of(output, format_, views)
     record = to_record(shown, opened_node)
+    shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
     opened = open_trace(source, args, step, quiet_stdout=place.stdout, record=record)
     if opened.failed_early:
         ctx.exit(opened.exit_code)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD
+from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
 from autograph_cli.export.placed import HEAD, Lane, Line, Place, Placed, Plate, Point, Stroke
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, text_width
@@ -115,7 +115,7 @@ def _broken(placed: Placed, ends: Sequence[float]) -> Placed:
     """The picture broken at `ends`, of which the first and the last are its own."""
     cut = [_cut(line, ends[1:-1]) for line in placed.lines]
     columns, ways = _columns(placed, ends, cut)
-    of = _Columns(columns, ends[1:-1])
+    of = _Columns(columns, ends[1:-1], ways)
     places = tuple(of.place(place) for place in placed.places)
     lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
     plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
@@ -199,8 +199,16 @@ def _sides(placed: Placed, top: float, bottom: float) -> tuple[float, float]:
 class _Columns:
     """Where everything goes."""
 
-    def __init__(self, columns: Sequence[Column], breaks: Sequence[float]) -> None:
-        self.columns, self.breaks = columns, breaks
+    def __init__(self, columns: Sequence[Column], breaks: Sequence[float], ways: Sequence[Sequence[float]]) -> None:
+        self.columns, self.breaks, self.ways = columns, breaks, ways
+
+    def beside(self, column: int, left: float, right: float, width: float) -> float:
+        """Where a title of this width starts so that no arrow into the column runs through it, if there is room."""
+        at = left
+        for x in sorted(x + self.columns[column].dx for x in self.ways[column - 1]):
+            if at - 4 < x < at + width + 4:
+                at = x + 6
+        return at if at + width + 4 <= right else left
 
     def at(self, y: float) -> int:
         """The column in which a height lies."""
@@ -234,7 +242,8 @@ def _plate_parts(plate: Plate, plates: Sequence[Plate], of: _Columns) -> Iterato
             frame = replace(frame, id=f"{frame.id}.{turn}", title=frame.title + CONTINUED)
             inner = _continued([x for x in plates if x.depth > plate.depth], of.columns[number].top)
             top -= FRAME_HEADING * (inner + 1)
-            title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
+            at = of.beside(number, left + FRAME_PAD, right, text_width(frame.title) * FRAME_TITLE)
+            title = at, top + FRAME_HEADING - 4.5
         yield replace(plate, frame=frame, left=left, top=top, right=right, bottom=bottom, title=title)
 
 
@@ -250,7 +259,10 @@ def _lane_parts(lane: Lane, of: _Columns) -> Iterator[Lane]:
         )
         band = replace(lane.band, title=lane.band.title + CONTINUED) if turn else lane.band
         top -= HEADING if turn else 0.0
-        yield Lane(band, left, top, right, bottom, (left + PAD, top + 15), turn)
+        at = left + PAD
+        if turn:
+            at = of.beside(number, at, right, text_width(band.title) * BAND)
+        yield Lane(band, left, top, right, bottom, (at, top + 15), turn)
 
 
 # ------------------------------------------------------------------ arrows

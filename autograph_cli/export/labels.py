@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
+from autograph_cli.graph.arguments import arguments_text
 from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
 from autograph_cli.graph.names import output_names, shown_name, visible
 from autograph_cli.graph.saved_memory import Kept, origin_words
@@ -53,11 +54,20 @@ class Labels:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {what_was_cut(parent) or parent.name}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
-        title = node.op or node.name if self.data else node.name
+        title = self._title(node)
         style: Style = "cut" if is_cut(node) else "derivative" if node.order else "operation"
         if style == "cut":
             title = f"{CUT} {(self.data and what_was_cut(node)) or node.name}"
         return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
+
+    def _title(self, node: Node) -> str:
+        """The operation with its plain arguments in a forward picture, else the name of its node."""
+        if not self.data or not node.op:
+            return node.name
+        if "arguments" not in self.shown:
+            return node.op
+        shapes = [self.graph.nodes[edge.node].outputs[edge.nr].type.shape for edge in node.args]
+        return f"{node.op} {arguments_text(node, shapes)}".rstrip()
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for, a fact after the other."""

@@ -32,8 +32,13 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     last = {key: its for its, key in into.items()}
     box_of = {box.id: box for box in scene.boxes}
     arrows, itself = _arrows(scene, seats, into)
+    titles: dict[str, dict[str, None]] = {}
+    for key, its in into.items():
+        titles.setdefault(its, {box_of[its].title: None})[box_of[key].title] = None
     boxes = tuple(
-        _turned(box, seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
+        _turned(
+            _spanned(box, titles.get(box.id, {})), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself
+        )
         for box in scene.boxes
         if box.id not in into
     )
@@ -112,6 +117,11 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
         return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
 
     return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
+
+
+def _spanned(box: Box, titles: Collection[str]) -> Box:
+    """The box of the first turn with the arguments of all: an operation's, which its title has."""
+    return replace(box, title=span(titles)) if box.style == "operation" and len(titles) > 1 else box
 
 
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:

@@ -15,7 +15,7 @@ LONGEST, MOST_LINES = 56, 12
 """Characters of a line, and lines of a fact; what is longer goes on below, or ends in `…`."""
 MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
-USUAL = ("shapes", "names")
+USUAL = ("shapes", "names", "arguments")
 """What is shown unless told otherwise."""
 _DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
@@ -86,7 +86,7 @@ FACTS: dict[str, Callable[[Node], list[str]]] = {
     "saved": _saved,
 }
 """What is told of a node, by the word that asks for it, in the order in which it is shown."""
-WORDS = ("shapes", "names", *FACTS, "links")
+WORDS = (*USUAL, *FACTS, "links")
 """All that can be asked for."""
 RECORDED: dict[str, str] = {
     "values": "values",
@@ -120,7 +120,7 @@ def parse_shown(text: str) -> tuple[str, ...]:
     Raises `GraphError` for a word that is none of `WORDS`.
 
     >>> parse_shown("values"), parse_shown("none,line")
-    (('shapes', 'names', 'values'), ('line',))
+    (('shapes', 'names', 'arguments', 'values'), ('line',))
     """
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in words:

@@ -1,4 +1,4 @@
-"""Rows become records: the part of a tape that one step hangs on, as a `graph.Graph`."""
+"""Events become records: the part of the log that one step hangs on, as a `graph.Graph`."""
 
 from __future__ import annotations
 
@@ -7,113 +7,116 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source, TensorType
+from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
+from autograph_cli.engines.protocol import Saved as Kept
+from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source
 from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.record.event_log import INPUT, LEAF, BackwardEvent, Event, EventLog, StepLog
 from autograph_cli.record.measures import Found
-from autograph_cli.record.modules import CallRow
-from autograph_cli.record.saved import Versions, places_of, records
-from autograph_cli.record.sites import Sources, end_of
-from autograph_cli.record.tape import Output, PassRow, Row, Tape, key_of, number_of
-from autograph_cli.torch._core.node import AccumulateGrad, MetaLike, shape_dtype
+from autograph_cli.record.modules import CallEvent
+from autograph_cli.record.saved_tensors import Versions, records, settle
+from autograph_cli.record.source_locations import Sources, end_of
 
 
 @dataclass(slots=True)
 class Span:
-    """The rows of one step: those after number `first`, up to `last`; its backward calls; its roots by name."""
+    """What a graph is made of: the events of a step, its backward calls, its roots by name."""
 
-    first: int
-    last: int
-    passes: list[PassRow] = field(default_factory=list)
+    step: StepLog
     roots: list[tuple[str, Output]] = field(default_factory=list)
     found: Found | None = None
     """What was measured in the step, if anything was to be."""
 
 
-def build(tape: Tape, sources: Sources, span: Span) -> Graph:
+def build(log: EventLog, sources: Sources, span: Span) -> Graph:
     """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on."""
-    return _Builder(tape, sources, span).graph()
+    return _Builder(log, sources, span).graph()
 
 
 class _Builder:
-    def __init__(self, tape: Tape, sources: Sources, span: Span) -> None:
-        self.tape, self.sources, self.span = tape, sources, span
-        rows = tape.rows
-        starts = [key for key, row in tape.since(span.first) if row.number <= span.last and row.is_operation]
+    def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
+        self.log, self.sources, self.span, self.step = log, sources, span, span.step
+        known = log.known
+        settle(log, span.step)
+        starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
-        starts += [key for entry in span.passes for key in entry.ran]
-        self.rows = sorted([rows[key] for key in tape.closure(starts)])
-        self.ids = {row.number: place for place, row in enumerate(self.rows)}
-        makers = {entry.number: entry for entry in span.passes}
-        makers |= {row.made_by.number: row.made_by for row in self.rows if row.made_by is not None}
+        starts += [key for entry in span.step.passes for key in entry.ran]
+        self.events = sorted([known[key] for key in log.closure(starts)])
+        self.ids = {event.number: place for place, event in enumerate(self.events)}
+        makers = {entry.number: entry for entry in span.step.passes}
+        makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
         self.passes = [makers[number] for number in sorted(makers)]
         self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
-        self.given = {tape.lies[row.number] for row in self.rows if row.number in tape.lies}
+        self.given = {self.step.storages[event.number] for event in self.events if event.number in self.step.storages}
         self.calls = self._calls()
         self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
         return Graph(
-            tuple(map(self._node, self.rows)),
+            tuple(map(self._node, self.events)),
             tuple(self._roots()),
             tuple(map(self._pass, self.passes)),
             tuple(self._module_calls()),
         )
 
     def _edge(self, output: Output | None) -> Edge | None:
-        row = None if output is None else self.tape.rows.get(key_of(output))
-        place = None if row is None else self.ids.get(row.number)
+        event = None if output is None else self.log.known.get(key_of(output))
+        place = None if event is None else self.ids.get(event.number)
         return None if place is None or output is None else Edge(place, number_of(output))
 
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
         return tuple([edge for edge in map(self._edge, outputs) if edge is not None])
 
-    def _node(self, row: Row) -> Node:
-        made_by, parent = row.made_by, None
-        if made_by is not None and row.parent is not None and row.parent in self.tape.rows:
-            above = self.tape.rows[row.parent]
-            parent = self.ids.get(above.number) if above.order < row.order else None
-        kind, name, op = describe(row)
-        types = types_of(row)
-        call = self._call(row)
+    def _node(self, event: Event) -> Node:
+        made_by, parent = event.made_by, None
+        if made_by is not None and event.parent is not None and event.parent in self.log.known:
+            above = self.log.known[event.parent]
+            parent = self.ids.get(above.number) if above.order < event.order else None
+        kind, name, op = describe(event, self.log.engine)
+        types = self.log.engine.types(event.cls, event.like)
+        call = self._call(event)
         return Node(
-            id=self.ids[row.number],
+            id=self.ids[event.number],
             kind=kind,
             name=name,
             op=op,
             outputs=tuple(
                 [
-                    OutputRecord(kept, self._names(row, nr), self.storages.get((row.number, nr)))
+                    OutputRecord(kept, self._names(event, nr), self.storages.get((event.number, nr)))
                     for nr, kept in enumerate(types)
                 ]
             ),
-            next=tuple(map(self._edge, row.next)),
-            args=self._edges(row.args),
-            order=row.order,
+            next=tuple(map(self._edge, event.next)),
+            args=self._edges(event.args),
+            order=event.order,
             parent=parent,
             pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(row),
-            saved=records(self.tape.saved.get(row.number, ()), self.versions, self.given),
-            measured=None if self.span.found is None else self.span.found.of(row, len(types)),
-            module=row.owner or ("" if call is None else call.about.path),
+            source=self._source(event),
+            saved=records(self._kept(event)[0], self.log.engine.saved_type, self.versions, self.given),
+            measured=None if self.span.found is None else self.span.found.of(self.log.engine, event, len(types)),
+            module=event.owner or ("" if call is None else call.about.path),
             call=None if call is None else self.call_ids[call.serial],
         )
 
-    def _call(self, row: Row) -> CallRow | None:
+    def _call(self, event: Event) -> CallEvent | None:
         """The call of a module that a node belongs to: a derivative to that of what it is one of."""
         while (
-            row.module is None and row.made_by is not None and row.parent is not None and row.parent in self.tape.rows
+            event.call is None
+            and event.made_by is not None
+            and event.parent is not None
+            and event.parent in self.log.known
         ):
-            row = self.tape.rows[row.parent]
-        return row.module if row.module is not None and row.module.serial in self.call_ids else None
+            event = self.log.known[event.parent]
+        return event.call if event.call is not None and event.call.serial in self.call_ids else None
 
-    def _calls(self) -> list[CallRow]:
+    def _calls(self) -> list[CallEvent]:
         """The calls of modules in which something of the graph was computed, and those around them, in order."""
-        found: dict[int, CallRow] = {}
-        for row in self.rows:
-            call = row.module if row.is_operation else None
+        found: dict[int, CallEvent] = {}
+        for event in self.events:
+            call = event.call if event.is_operation else None
             while call is not None and call.serial not in found:
                 found[call.serial] = call
                 call = call.parent
@@ -128,11 +131,11 @@ class _Builder:
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(place, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
-    def _source(self, row: Row) -> Source | None:
-        return None if row.code is None else self.sources.source((row.code, row.offset))
+    def _source(self, event: Event) -> Source | None:
+        return None if event.code is None else self.sources.source((event.code, event.offset))
 
-    def _pass(self, entry: PassRow) -> Pass:
-        ran = [self.tape.rows[key].number for key in entry.ran if key in self.tape.rows]
+    def _pass(self, entry: BackwardEvent) -> Pass:
+        ran = [self.log.known[key].number for key in entry.ran if key in self.log.known]
         return Pass(
             self.pass_ids[entry.number],
             entry.call,
@@ -143,32 +146,32 @@ class _Builder:
             tuple([self.ids[number] for number in ran if number in self.ids]),
         )
 
-    def _names(self, row: Row, nr: int) -> tuple[str, ...]:
-        place = row.number, nr
+    def _names(self, event: Event, nr: int) -> tuple[str, ...]:
+        number = event.number
         return (
-            tuple(self.tape.names.get(place, ()))
-            or self.static.get(place, ())
-            or tuple(self.tape.borrowed.get(place, ()))
+            tuple(self.log.names.get(number, {}).get(nr, ()))
+            or self.static.get((number, nr), ())
+            or tuple(self.log.borrowed.get(number, {}).get(nr, ()))
         )
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
-        last: dict[tuple[int, tuple[str | None, ...]], Row] = {}
-        for row in self.rows:
-            if row.code is None or row.made_by is not None:
+        last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
+        for event in self.events:
+            if event.code is None or event.made_by is not None:
                 continue
-            site = row.code, row.offset
+            site = event.code, event.offset
             assignment = self.sources.assignment(site)
             names = () if assignment is None else assignment.names_at(end_of(site))
             if names:
-                last[id(assignment), names] = row
+                last[id(assignment), names] = event
         begun = self._begun()
         return {
-            (row.number, nr): (name,)
-            for (line, names), row in last.items()
-            if row.number > begun.get(line, -1)
+            (event.number, nr): (name,)
+            for (line, names), event in last.items()
+            if event.number > begun.get(line, -1)
             for nr, name in enumerate(names)
-            if name is not None and (len(names) == 1 or len(names) == len(types_of(row)))
+            if name is not None and (len(names) == 1 or len(names) == len(self.log.engine.types(event.cls, event.like)))
         }
 
     def _begun(self) -> dict[int, int]:
@@ -176,19 +179,26 @@ class _Builder:
         found: dict[int, int] = {}
         for entry in self.passes:
             assignment = None if entry.site is None else self.sources.assignment(entry.site)
-            newest = self.tape.rows.get(entry.last_key)
-            if assignment is not None and newest is not None:
-                found[id(assignment)] = max(found.get(id(assignment), -1), newest.number)
+            if assignment is not None:
+                found[id(assignment)] = max(found.get(id(assignment), -1), entry.newest)
         return found
 
     def _storages(self) -> dict[tuple[int, int], int]:
         """The memory in which outputs lie that are kept for backward."""
         found: dict[tuple[int, int], int] = {}
-        for row in self.rows:
-            found.update(places_of(row, self.tape))
-            if row.number in self.tape.lies:
-                found[row.number, 0] = self.tape.lies[row.number]
+        for event in self.events:
+            kept, places = self._kept(event)
+            if kept:
+                known, look = self.log.known, self.log.engine.kept_outputs
+                for output, storage in look(event.key, event.cls, event.next, kept, places):
+                    if key_of(output) in known:
+                        found[self.log.place(output)] = storage
+            if event.number in self.step.storages:
+                found[event.number, 0] = self.step.storages[event.number]
         return found
+
+    def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
+        return self.log.saved.get(event.number, ((), None))
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}
@@ -199,25 +209,11 @@ class _Builder:
                 yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)
 
 
-def describe(row: Row) -> tuple[Kind, str, str]:
-    """The kind of a row's node, its name, and that of its operation."""
-    if row.cls is None:
+def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
+    """The kind of an event's node, its name, and that of its operation."""
+    if event.cls is None or event.kind == INPUT:
         return "input", "Input", ""
-    name = row.cls.__name__
-    if row.cls is AccumulateGrad:
+    name, operation = engine.names(event.cls)
+    if event.kind == LEAF:
         return "leaf", name, ""
-    operation = row.cls._operation
-    return "operation", name, row.op or (name.removesuffix("Backward") if operation is None else operation.name)
-
-
-def types_of(row: Row) -> list[TensorType]:
-    """The types of a row's outputs."""
-    several = row.cls is not None and row.cls._multiple
-    return [_type(like) for like in (row.like if several else [row.like])]
-
-
-def _type(like: Any) -> TensorType:
-    if like is None:  # an output of a custom Function that is no tensor
-        return TensorType("object", ())
-    shape, dtype = shape_dtype(like)
-    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")
+    return "operation", name, event.op or operation

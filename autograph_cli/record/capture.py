@@ -11,14 +11,11 @@ from typing import Any
 
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record import names, pytorch
+from autograph_cli.record.event_log import LEAF
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.saved import collect
-from autograph_cli.record.sites import Sources, script_frames
-from autograph_cli.record.tape import key_of
-from autograph_cli.torch import autograd
-from autograph_cli.torch._core.node import AccumulateGrad
-from autograph_cli.torch._core.state import S
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.record.saved_tensors import look
+from autograph_cli.record.source_locations import Sources, script_frames
+from autograph_cli.torch import Tensor, autograd
 
 Pairs = list[tuple[str, Any]]
 
@@ -55,17 +52,14 @@ def capture_derivatives(tensors: Any) -> Graph:
         return pytorch.graph_of([*roots, *pytorch.gradients(roots)], _spaces(frames))
     recorder = _recorder(frames)
     for _, root in roots:
-        recorder.tape.output(root)
-    leaves = [row.ref() for row in recorder.tape.rows.values() if row.cls is AccumulateGrad and row.ref() is not None]
+        recorder.log.engine.output(root)
+    leaves = [event.ref() for event in recorder.log.known.values() if event.kind == LEAF and event.ref() is not None]
     if not leaves:
         raise GraphError(f"`{roots[0][0]}` hangs on no leaf, so it has no derivatives.")
     known = _leaf_names(recorder, frames, leaves)
-    before, S.observer = S.observer, recorder
-    try:
+    with recorder.log.engine.listening():
         ones = [root.detach() * 0 + 1 for _, root in roots]
         found = autograd.grad([root for _, root in roots], leaves, ones, create_graph=True, allow_unused=True)
-    finally:
-        S.observer = before
     made = [
         (f"{name}.grad", x) for name, x in zip(known, found, strict=True) if x is not None and x.grad_fn is not None
     ]
@@ -74,16 +68,13 @@ def capture_derivatives(tensors: Any) -> Graph:
 
 def _of_function(frames: list[FrameType], function: Callable[..., Any], args: Any, kwargs: Any) -> Graph:
     recorder = _recorder(frames)
-    before, S.observer = S.observer, recorder
-    try:
+    with recorder.log.engine.listening():
         result = function(*args, **kwargs)
-    finally:
-        S.observer = before
     roots = [(name, x) for name, x in _tensors("result", result) if x.grad_fn is not None]
     spaces = [*_spaces(frames), _given(function, args, kwargs)]
     if roots and pytorch.is_tensor(roots[0][1]):
         return pytorch.graph_of(roots, spaces)
-    names.scan(recorder.tape, spaces)
+    names.scan(recorder.log, spaces)
     if roots:
         return _snapshot(recorder, roots)
     steps = recorder.trace().steps
@@ -100,14 +91,14 @@ def _of_tensors(frames: list[FrameType], tensors: Any) -> Graph:
         return pytorch.graph_of(roots, _spaces(frames))
     recorder = _recorder(frames)
     for _, root in roots:
-        recorder.tape.output(root)
-    names.scan(recorder.tape, _spaces(frames))
+        recorder.log.engine.output(root)
+    names.scan(recorder.log, _spaces(frames))
     return _snapshot(recorder, roots)
 
 
 def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
     """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
-    collect(recorder.tape, (0, recorder.tape.count))
+    look(recorder.log, recorder.log.step)
     return recorder.snapshot(dict(roots))
 
 
@@ -174,8 +165,7 @@ def _given(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, An
 
 
 def _leaf_names(recorder: Recorder, frames: list[FrameType], leaves: list[Any]) -> list[str]:
-    names.scan(recorder.tape, _spaces(frames))
-    outputs = [recorder.tape.output(leaf) for leaf in leaves]
-    rows = [None if output is None else recorder.tape.rows[key_of(output)] for output in outputs]
-    found = [() if row is None else recorder.tape.names.get((row.number, 0), ()) for row in rows]
+    names.scan(recorder.log, _spaces(frames))
+    outputs = [recorder.log.engine.output(leaf) for leaf in leaves]
+    found = [() if output is None else recorder.log.names_of(output) for output in outputs]
     return [known[0] if known else f"leaf {place}" for place, known in enumerate(found)]

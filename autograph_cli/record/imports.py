@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .naming import PublicNames
+from .public_names import PublicNames
 
 SERVED = {
     "functorch": "autograph_cli.functorch",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of
 from autograph_cli.graph import Graph, Measured, Values
-from autograph_cli.record.formulas import formula_of
-from autograph_cli.record.inside import Inside
-from autograph_cli.record.tape import Row, Tape, key_of
+from autograph_cli.record.event_log import Event, EventLog
 from autograph_cli.record.values import summary
-from autograph_cli.torch._core.node import AccumulateGrad, Node
-from autograph_cli.torch._core.state import BackwardCall, L, S
-from autograph_cli.torch._core.tensor import Tensor
 
 KINDS = ("values", "time", "formula", "inside")
 """What can be asked for."""
@@ -22,7 +19,7 @@ KINDS = ("values", "time", "formula", "inside")
 
 @dataclass(slots=True)
 class Found:
-    """What was measured in one step, by the numbers of rows and of outputs."""
+    """What was measured in one step, by the numbers of events and of outputs."""
 
     formulas: bool = False
     values: dict[tuple[int, int], Values] = field(default_factory=dict)
@@ -31,16 +28,16 @@ class Found:
     backward_times: dict[int, int] = field(default_factory=dict)
     inside: dict[int, Graph] = field(default_factory=dict)
 
-    def of(self, row: Row, outputs: int) -> Measured | None:
+    def of(self, engine: Engine, event: Event, outputs: int) -> Measured | None:
         """What there is of one node; None if nothing."""
-        values = tuple([self.values.get((row.number, nr)) for nr in range(outputs)])
+        values = tuple([self.values.get((event.number, nr)) for nr in range(outputs)])
         measured = Measured(
             values if any(values) else (),
-            self.gradients.get(row.number, ()),
-            self.times.get(row.number),
-            self.backward_times.get(row.number),
-            formula_of(row.cls) if self.formulas and row.cls else (),
-            self.inside.get(row.number),
+            self.gradients.get(event.number, ()),
+            self.times.get(event.number),
+            self.backward_times.get(event.number),
+            engine.formula(event.cls) if self.formulas and event.cls else (),
+            self.inside.get(event.number),
         )
         return None if measured == _NOTHING else measured
 
@@ -48,78 +45,95 @@ class Found:
 _NOTHING = Measured()
 
 
-class Measures:
-    """Follows an engine beside a tape, and measures what was asked for."""
+class _Here(threading.local):
+    """What goes on in this thread."""
 
-    def __init__(self, kinds: Collection[str]) -> None:
+    took: tuple[Any, int] = None, 0
+    """The operation that was computed last, and its nanoseconds."""
+    opened: Inside | None = None
+
+
+class Measures:
+    """Follows an engine beside the log, and measures what was asked for."""
+
+    def __init__(self, log: EventLog, kinds: Collection[str]) -> None:
+        self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
-        self.found = Found("formula" in self.kinds)
-        self._took: tuple[Any, int] = None, 0
-        """The operation that was computed last, and its nanoseconds."""
+        self._here = _Here()
         self._witnessed = "time" in self.kinds or "inside" in self.kinds
-        self.opened: Inside | None = None
+
+    @property
+    def found(self) -> Found:
+        """What was measured in the step that is going on in this thread."""
+        step = self.log.step
+        if step.found is None:
+            step.found = Found("formula" in self.kinds)
+        found: Found = step.found
+        return found
+
+    @property
+    def opened(self) -> Inside | None:
         """What gathers the operations of the node that is running."""
+        return self._here.opened
+
+    @opened.setter
+    def opened(self, inside: Inside | None) -> None:
+        self._here.opened = inside
 
     def start(self) -> None:
         """See every operation from now on, if that is needed."""
         if self._witnessed:
-            S.special += 1
-            S.witness = self.computed
+            self.engine.watch_operations(self.computed)
 
     def finish(self) -> None:
         """See none any more."""
-        if self._witnessed and S.witness is not None:
-            S.special -= 1
-            S.witness = None
-
-    def close(self) -> Found:
-        """What was measured since the last call."""
-        found, self.found = self.found, Found("formula" in self.kinds)
-        return found
+        if self._witnessed:
+            self.engine.watch_operations(None)
+            self._witnessed = False
 
     # -- events
 
-    def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None:
+    def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Any], nanoseconds: int) -> None:
         """An operation was computed."""
-        self._took = op, nanoseconds
-        if self.opened is not None and L.current is self.opened.node:
-            self.opened.computed(op, args, outputs)
+        try:
+            self._here.took = op, nanoseconds
+            if self.opened is not None and self.engine.runs() is self.opened.node:
+                self.opened.computed(op, args, outputs)
+        except Exception as error:
+            self.log.failed(error)
 
-    def created(self, tape: Tape, node: Node, outputs: Iterable[Tensor], before: int) -> None:
-        """A node was made; rows after number `before` are new with it."""
-        row = tape.rows[node._seq]
-        if self._took[0] is node._operation and node._operation is not None and "time" in self.kinds:
-            self.found.times[row.number] = self._took[1]
-        self._took = None, 0
+    def created(self, log: EventLog, event: Event, node: Any, outputs: Iterable[Any], newest: int) -> None:
+        """A node was made; events after number `newest` came with it."""
+        operation = self.engine.operation_of(node)
+        if operation is not None and self._here.took[0] is operation and "time" in self.kinds:
+            self.found.times[event.number] = self._here.took[1]
+        self._here.took = None, 0
         if "values" not in self.kinds:
             return
-        for nr, output in enumerate(outputs):
-            raw = output._raw
-            if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._raw):
-                raw = output._base._raw  # a change of a view is one of its base
-            self._note((row.number, nr), raw)
-        for key, other in tape.since(before):
-            if key != node._seq:
+        for nr, array in enumerate(self.engine.arrays_made(node, outputs)):
+            self._note((event.number, nr), array)
+        for other in log.since(newest):
+            if other is not event:
                 self._given(other)
-        for given in (*row.args, *row.next):
-            met = None if given is None else tape.rows.get(key_of(given))
+        for given in (*event.args, *event.next):
+            met = None if given is None else log.known.get(key_of(given))
             if met is not None and not met.is_operation and (met.number, 0) not in self.found.values:
                 self._given(met)
 
-    def _given(self, row: Row) -> None:
+    def _given(self, event: Event) -> None:
         """Note the numbers of a leaf or an input."""
-        tensor = None if row.is_operation else row.ref()
+        tensor = None if event.is_operation else event.ref()
         if tensor is not None:
-            self._note((row.number, 0), tensor._raw)
+            self._note((event.number, 0), self.engine.array(tensor))
 
-    def _note(self, place: tuple[int, int], raw: Any) -> None:
-        values = summary(raw)
+    def _note(self, place: tuple[int, int], array: Any) -> None:
+        values = summary(array)
         if values is not None:
             self.found.values[place] = values
 
-    def begins(self, tape: Tape, call: BackwardCall) -> None:
+    def begins(self, log: EventLog, call: BackwardCall) -> None:
         """A backward call is about to run."""
-        call.watch = _Watch(self, tape)
+        call.watch = _Watch(self, log)
 
     def ends(self, call: BackwardCall) -> None:
         """A backward call is over."""
@@ -127,46 +141,37 @@ class Measures:
             call.watch.ended()
 
 
-class Beside:
-    """An observer that measures beside a tape."""
-
-    def __init__(self, tape: Tape, measures: Measures | None) -> None:
-        self.tape, self.measures = tape, measures
-        self.begins, self.ends = tape.begins, tape.ends
-
-    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made."""
-        before = self.tape.count
-        self.tape.created(node, inputs, outputs)
-        if self.measures is not None:
-            self.measures.created(self.tape, node, outputs, before)
-
-
 class _Watch:
     """Measures the nodes that one backward call runs."""
 
-    def __init__(self, measures: Measures, tape: Tape) -> None:
-        self.measures, self.tape = measures, tape
+    def __init__(self, measures: Measures, log: EventLog) -> None:
+        self.measures, self.log = measures, log
         self.number: int | None = None
-        """The row of the node that is running."""
+        """The event of the node that is running."""
         self.since = 0
         self.opened: Inside | None = None
         self.outer: Inside | None = None
 
-    def __call__(self, node: Node, grad: Any) -> None:
+    def __call__(self, node: Any, grad: Any) -> None:
         """A node is about to run, with this gradient."""
+        try:
+            self._begins(node, grad)
+        except Exception as error:
+            self.log.failed(error)
+
+    def _begins(self, node: Any, grad: Any) -> None:
         self.ended()
-        measures, found = self.measures, self.measures.found
-        self.number = self.tape.rows[self.tape.key(node)].number
+        measures, found, engine = self.measures, self.measures.found, self.measures.engine
+        with self.log.lock:
+            self.number = self.log.known[engine.number(node)].number
         if "values" in measures.kinds and self.number not in found.gradients:
             several = grad if isinstance(grad, (list, tuple)) else [grad]
-            found.gradients[self.number] = tuple(
-                [None if g is None else summary(getattr(g, "_raw", g)) for g in several]
-            )
-        if "inside" in measures.kinds and node.__class__ is not AccumulateGrad and self.number not in found.inside:
-            self.opened, self.outer = Inside.of(node, grad, values="values" in measures.kinds), measures.opened
+            found.gradients[self.number] = tuple([None if g is None else summary(engine.array(g)) for g in several])
+        if "inside" in measures.kinds and not engine.adds_up(node) and self.number not in found.inside:
+            said = summary if "values" in measures.kinds else None
+            self.opened, self.outer = engine.inside(node, grad, said), measures.opened
             measures.opened = self.opened
-            if self.opened is not None and node._operation is not None:
+            if self.opened is not None and engine.operation_of(node) is not None:
                 self.opened.run(grad)
                 measures.opened = self.outer
         self.since = time.perf_counter_ns()
@@ -183,11 +188,3 @@ class _Watch:
             found.inside.setdefault(number, self.opened.graph())
             self.measures.opened, self.opened = self.outer, None
         self.number = None
-
-
-def _shape(raw: Any) -> tuple[int, ...]:
-    return tuple(raw.shape)
-
-
-def _shape_of(node: Node) -> tuple[int, ...] | None:
-    return node._like[0] if isinstance(node._like, tuple) else () if not node._multiple else None

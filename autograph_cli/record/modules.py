@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names import OPAQUE, variables_of
-from autograph_cli.record.sites import script_frames
-from autograph_cli.torch._core.state import Call, L
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.record.source_locations import script_frames
 
 MANY = 4_096
 """Modules that are remembered before those which are gone are forgotten."""
@@ -18,128 +16,168 @@ _LONGEST = 256
 """Longer containers are not looked through for modules."""
 
 
-class CallRow:
-    """One call of a module, as long as a row of the tape or a call within it needs it."""
+class CallEvent:
+    """One call of a module, as long as an event of the log or a call within it needs it."""
 
     __slots__ = ("about", "parent", "serial")
 
-    def __init__(self, about: About, parent: CallRow | None, serial: int) -> None:
+    def __init__(self, about: About, parent: CallEvent | None, serial: int) -> None:
         self.about, self.parent, self.serial = about, parent, serial
+
+
+class Tree:
+    """A module and all in it, by id: what each is in, and under which name."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = id(root)
+        self.places: dict[int, tuple[int, str]] = {}
+        self.grow(root)
+
+    def grow(self, root: Any) -> None:
+        """Take in what has come since."""
+        for outer, name, inner in _nested(root):
+            self.places.setdefault(id(inner), (id(outer), name))
+
+    def path(self, outer: int, inner: int) -> str:
+        """The path from one module to another in it; empty where there is none."""
+        names: list[str] = []
+        while inner != outer:
+            if inner == self.root or inner not in self.places:
+                return ""
+            inner, name = self.places[inner]
+            names.append(name)
+        return ".".join(reversed(names))
 
 
 class About:
     """What is known of a module, where it was called in the same surroundings."""
 
-    __slots__ = ("cls", "inner", "parameters", "path", "ref")
+    __slots__ = ("cls", "parameters", "path", "ref", "tree")
 
-    def __init__(self, module: Any, path: str) -> None:
+    def __init__(self, module: Any, path: str, tree: Tree) -> None:
         self.ref = weakref.ref(module)
         self.path, self.cls = path, type(module).__name__
-        self.inner: dict[int, str] = {}
-        """The paths, from here, of the modules in it, by id."""
+        self.tree = tree
+        """The modules in it, as part of those around it."""
         self.parameters = 0
 
 
-def was_given(call: Call, tensor: Tensor) -> bool:
+def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
     """Whether the tensor, or what it is a view of, was among the arguments of a call."""
-    base = tensor._base
-    return any(x is tensor or (base is not None and x is base) for x in _tensors((*call[2], *call[3].values())))
-
-
-class _Open(threading.local):
-    """The rows of the calls that are going on, from the outermost on, as far as they have some."""
-
-    def __init__(self) -> None:
-        self.rows: list[CallRow] = []
+    return any(x is tensor or (base is not None and x is base) for x in _items((*call[2], *call[3].values())))
 
 
 class Modules:
     """The modules that were met, and who owns which parameter and buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, tensor: type) -> None:
+        self.tensor = tensor
+        """The class of tensors."""
         self.known: dict[tuple[int, int], About] = {}
         """By the id of the module and of the one that called it."""
-        self.owners: dict[int, tuple[weakref.ref[Tensor], str]] = {}
+        self.owners: dict[int, tuple[weakref.ref[Any], str]] = {}
         """Of parameters and buffers by id: the tensor, and the path of its module."""
         self.limit = MANY
         self.waiting: list[About] = []
         """Those whose parameters may not be there yet."""
-        self.open = _Open()
 
-    def row_at(self, depth: int) -> CallRow:
-        """The row of the call that is going on at this depth, within those that it runs in."""
-        rows, calls = self.open.rows, L.calls
-        if len(rows) == depth and rows[-1].serial == calls[depth - 1][0]:
-            return rows[-1]
-        self.keep(rows)
-        rows = self.open.rows
-        for number, module, _, _ in calls[len(rows) : depth]:
-            rows.append(CallRow(self._about(module, rows), rows[-1] if rows else None, number))
-        return rows[depth - 1]
+    def enter(self, known: list[CallEvent], calls: Sequence[ModuleCall]) -> CallEvent:
+        """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""
+        while known and (len(known) > len(calls) or known[-1].serial != calls[len(known) - 1][0]):
+            known.pop()
+        for number, module, _, _ in calls[len(known) :]:
+            outer = known[-1] if known else None
+            known.append(CallEvent(self._about(module, outer), outer, number))
+        return known[-1]
 
-    def keep(self, rows: list[CallRow]) -> None:
-        """Take those of these rows whose calls are going on."""
-        known = {row.serial: row for row in rows}
-        self.open.rows = []
-        for number, *_ in L.calls:
-            if number not in known:
-                break
-            self.open.rows.append(known[number])
-
-    def _about(self, module: Any, outer: list[CallRow]) -> About:
-        key = id(module), 0 if not outer else id(outer[-1].about.ref())
+    def _about(self, module: Any, outer: CallEvent | None) -> About:
+        key = id(module), 0 if outer is None else id(outer.about.ref())
         about = self.known.get(key)
         if about is None or about.ref() is not module:
-            about = self.known[key] = About(module, self._path(module, outer[-1] if outer else None))
-            self._learn(module, about)
+            about = self.known[key] = self._met(module, outer)
             self.waiting.append(about)
         return about
 
+    def _met(self, module: Any, outer: CallEvent | None) -> About:
+        """A module that is new here: a part of one that is running, or one by itself."""
+        while outer is not None:
+            above = outer.about
+            path, tree = _within(above, module)
+            if path:
+                path = f"{above.path}.{path}"
+                if tree is not None:
+                    self._own(module, path)
+                return About(module, path, tree or self._learn(module, path))
+            outer = outer.parent
+        path = _variable(module) or type(module).__name__
+        return About(module, path, self._learn(module, path))
+
     def settle(self) -> None:
         """Count the parameters of modules that were new: what waited for its first input has them now."""
+        counted: dict[int, int] = {}
         for about in self.waiting:
             module = about.ref()
-            own = {id(x): x for _, inner in _parts(module) for x in getattr(inner, "_parameters", {}).values()}
-            about.parameters = sum(map(_size, own.values()), 0) if module is not None else about.parameters
+            if module is not None:
+                if id(module) not in counted:
+                    counted |= _counted(module)
+                about.parameters = counted[id(module)]
         self.waiting = []
 
-    def owner(self, tensor: Tensor) -> str:
+    def owner(self, tensor: Any) -> str:
         """The path of the module that a tensor is a parameter or a buffer of."""
-        ref, path = self.owners.get(id(tensor), (None, ""))
+        ref, path = self.owners.get(id(tensor), _NOBODY)
         return path if ref is not None and ref() is tensor else ""
 
-    def _learn(self, module: Any, about: About) -> None:
+    def _learn(self, module: Any, path: str) -> Tree:
         """Note the modules within, and the owners of all parameters and buffers."""
-        for path, inner in _parts(module):
-            about.inner.setdefault(id(inner), path)
-            place = f"{about.path}.{path}" if path else about.path
-            for store in ("_parameters", "_buffers"):
-                for tensor in getattr(inner, store, {}).values():
-                    if isinstance(tensor, Tensor) and not self.owner(tensor):
-                        self.owners[id(tensor)] = weakref.ref(tensor), place
+        for inside, inner in parts(module):
+            self._own(inner, f"{path}.{inside}" if inside else path)
         if len(self.known) + len(self.owners) > self.limit:
             self.known = {key: it for key, it in self.known.items() if it.ref() is not None}
             self.owners = {key: it for key, it in self.owners.items() if it[0]() is not None}
             self.limit = max(MANY, 2 * (len(self.known) + len(self.owners)))
+        return Tree(module)
 
-    def _path(self, module: Any, outer: CallRow | None) -> str:
-        while outer is not None:
-            path = self._within(outer.about, module)
-            if path:
-                return f"{outer.about.path}.{path}"
-            outer = outer.parent
-        return _variable(module) or type(module).__name__
+    def _own(self, module: Any, path: str) -> None:
+        for store in ("_parameters", "_buffers"):
+            for tensor in getattr(module, store, {}).values():
+                if isinstance(tensor, self.tensor) and not self.owner(tensor):
+                    self.owners[id(tensor)] = weakref.ref(tensor), path
 
-    def _within(self, about: About, module: Any) -> str:
-        """The path of a module from the one that it is in, if it is in it: as a part, or in a list of its own."""
-        outer = about.ref()
-        if outer is None:
-            return ""
-        if id(module) not in about.inner:
-            about.inner.update((id(inner), path) for path, inner in _parts(outer))
-        if about.inner.get(id(module)):
-            return about.inner[id(module)]
-        return next((path for path, it in _contained(vars(outer)) if it is module), "")
+
+_NOBODY: tuple[None, str] = None, ""
+
+
+def _within(about: About, module: Any) -> tuple[str, Tree | None]:
+    """The path of a module from the one that it is in, if it is in it: as a part, or in a list of its own."""
+    outer = about.ref()
+    if outer is None:
+        return "", None
+    path = about.tree.path(id(outer), id(module))
+    if path:
+        return path, about.tree
+    if about.tree.root != id(outer) or id(module) not in about.tree.places:
+        about.tree = Tree(outer)  # it has more in it than it had, or something that is in another part as well
+        path = about.tree.path(id(outer), id(module))
+    return path or next((path for path, it in _contained(vars(outer)) if it is module), ""), None
+
+
+def _counted(module: Any) -> dict[int, int]:
+    """How many parameters a module and each one in it has, by id; what is in several places counts once."""
+    nested = list(_nested(module))
+    every = [module, *(inner for _, _, inner in nested)]
+    own = {id(inner): [x for x in getattr(inner, "_parameters", {}).values() if x is not None] for inner in every}
+    found = {place: sum(map(_size, tensors)) for place, tensors in own.items()}
+    alone = len({id(x) for tensors in own.values() for x in tensors}) == sum(map(len, own.values()))
+    if len(every) != 1 + sum(_count_parts(inner) for inner in every) or not alone:
+        return {id(module): sum(map(_size, {id(x): x for tensors in own.values() for x in tensors}.values()))}
+    for outer, _, inner in reversed(nested):
+        found[id(outer)] += found[id(inner)]
+    return found
+
+
+def _count_parts(module: Any) -> int:
+    return sum(inner is not None for inner in getattr(module, "_modules", {}).values())
 
 
 def _variable(module: Any) -> str:
@@ -163,21 +201,32 @@ def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         except AttributeError:
             continue
         if isinstance(inside.get("_modules"), dict):
-            yield from ((f"{name}.{path}", inner) for path, inner in _parts(value) if path)
+            yield from ((f"{name}.{path}", inner) for path, inner in parts(value) if path)
         elif type(inside) is dict:
             yield from ((f"{name}.{key}", inner) for key, inner in list(inside.items()) if isinstance(key, str))
 
 
-def _parts(module: Any) -> Iterator[tuple[str, Any]]:
-    """A module and all in it, each once, with their paths."""
-    met, stack = {id(module)}, [("", module)]
+def _nested(module: Any) -> Iterator[tuple[Any, str, Any]]:
+    """What is in a module, each once: the module that it is in, its name there, and itself."""
+    met, stack = {id(module)}, [(None, "", module)]
     while stack:
-        path, outer = stack.pop()
-        yield path, outer
-        for name, inner in reversed(list(getattr(outer, "_modules", {}).items())):
-            if inner is not None and id(inner) not in met:
-                met.add(id(inner))
-                stack.append((f"{path}.{name}" if path else name, inner))
+        outer, name, inner = stack.pop()
+        if outer is not None:
+            yield outer, name, inner
+        for name, part in reversed(list(getattr(inner, "_modules", {}).items())):
+            if part is not None and id(part) not in met:
+                met.add(id(part))
+                stack.append((inner, name, part))
+
+
+def parts(module: Any) -> Iterator[tuple[str, Any]]:
+    """A module and all in it, each once, with their paths."""
+    paths = {id(module): ""}
+    yield "", module
+    for outer, name, inner in _nested(module):
+        above = paths[id(outer)]
+        paths[id(inner)] = f"{above}.{name}" if above else name
+        yield paths[id(inner)], inner
 
 
 def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -191,14 +240,14 @@ def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
 
 
-def _tensors(values: Iterable[Any], depth: int = 0) -> Iterator[Tensor]:
+def _items(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif value.__class__ in (tuple, list) and depth < 2:
-            yield from _tensors(value, depth + 1)
+        if value.__class__ in (tuple, list) and depth < 2:
+            yield from _items(value, depth + 1)
         elif value.__class__ is dict and depth < 2:
-            yield from _tensors(value.values(), depth + 1)
+            yield from _items(value.values(), depth + 1)
+        else:
+            yield value
 
 
 def _size(parameter: Any) -> int:

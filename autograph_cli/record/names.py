@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from autograph_cli.record.naming import is_ours
-from autograph_cli.record.sites import USER, kind_of
-from autograph_cli.torch._core.node import LEAF
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.engines.builtin import Builtin
+from autograph_cli.record.public_names import is_ours
+from autograph_cli.record.source_locations import USER, kind_of
 
 if TYPE_CHECKING:
-    from autograph_cli.record.tape import Output, Tape
+    from autograph_cli.engines.protocol import Output
+    from autograph_cli.record.event_log import EventLog
 
 OPAQUE = frozenset(
     (
@@ -36,13 +35,10 @@ OPAQUE = frozenset(
 )
 """Types of values in which there is no tensor."""
 _OPAQUE_TYPES: Any = tuple(OPAQUE)
-_COUNTED = re.compile(r"\[\d+\]")
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
 _LONGEST = 256
 """Longer containers are data, not variables."""
-
-Found = Callable[[str, Tensor], None]
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
@@ -63,76 +59,63 @@ Settled = set[tuple[str, int]]
 """Variables, by name and the id of their value, in which there was nothing but leaves when they were looked through."""
 
 
-def scan(tape: Tape, spaces: Iterable[Mapping[str, Any]], settled: Settled | None = None) -> list[tuple[str, Output]]:
-    """Note on the tape what names its outputs in these namespaces; returns the plain variables among them, in order.
+def scan(
+    log: EventLog, spaces: Iterable[Mapping[str, Any]], settled: Settled | None = None
+) -> list[tuple[str, Output]]:
+    """Note in the log what names its outputs in these namespaces; returns the plain variables among them, in order.
 
     What is `settled` is not looked through again, unless a leaf has come since: models and long lists take time.
     """
     variables: list[tuple[str, Output]] = []
-    if settled is not None and tape.new_leaves:
+    tensor = log.engine.tensor
+    if settled is not None and log.new_leaves:
         settled.clear()
-    tape.new_leaves = False
+    log.new_leaves = False
     for space in spaces:
         for name, value in list(space.items()):
-            if name[0] in "_.@" or value.__class__ in OPAQUE:  # `@` is where pytest keeps the parts of an assertion
+            if value.__class__ in OPAQUE or name[0] in "_.@":  # `@` is where pytest keeps the parts of an assertion
                 continue
-            if isinstance(value, Tensor):
-                output = tape.note(value, name)
+            if isinstance(value, tensor):
+                output = log.note(value, name)
                 if output is not None:
                     variables.append((name, output))
             elif settled is None:
-                _look_through(tape, name, value)
-            elif (name, id(value)) not in settled and _look_through(tape, name, value):
+                _look_through(log, name, value)
+            elif (name, id(value)) not in settled and _look_through(log, name, value):
                 settled.add((name, id(value)))
     return variables
 
 
-def _look_through(tape: Tape, name: str, value: Any) -> bool:
+def _look_through(log: EventLog, name: str, value: Any) -> bool:
     """Note the names of the tensors in a container or an object; whether it need not be done again."""
     only_leaves, found = True, False
-    for path, tensor in tensors_in(name, value):
-        tape.note(tensor, path)
+    for path, tensor in tensors_in(name, value, cls=log.engine.tensor):
+        log.note(tensor, path)
         found = True
-        only_leaves = only_leaves and tensor._edge is LEAF
+        only_leaves = only_leaves and log.engine.is_leaf(tensor)
     return only_leaves and (found or not isinstance(value, (list, tuple, dict)) or bool(value))
 
 
-def is_counted(name: str) -> bool:
-    """Whether a name tells a place in a list, as `total[3]` does."""
-    return _COUNTED.search(name) is not None
-
-
-def named(wanted: Collection[str], spaces: Iterable[Mapping[str, Any]]) -> dict[str, list[Tensor]]:
-    """What names with paths stand for in these namespaces."""
-    roots = {re.split(r"[.\[]", name, maxsplit=1)[0] for name in wanted}
-    found: dict[str, list[Tensor]] = {}
-    for space in spaces:
-        for root in roots:
-            for path, tensor in tensors_in(root, space.get(root)):
-                found.setdefault(path, []).append(tensor)
-    return found
-
-
-def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor) -> Iterator[tuple[str, Any]]:
     """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
-    if isinstance(value, Tensor):
+    if isinstance(value, cls):
         yield path, value
     elif isinstance(value, _OPAQUE_TYPES):
         return
     elif isinstance(value, (list, tuple)):
         if depth < _DEPTH and len(value) <= _LONGEST:
             for place, item in enumerate(value):
-                yield from tensors_in(f"{path}[{place}]", item, depth + 1)
+                yield from tensors_in(f"{path}[{place}]", item, depth + 1, cls)
     elif isinstance(value, dict):
         if depth < _DEPTH and len(value) <= _LONGEST:
             for key, item in list(value.items()):
                 if isinstance(key, (str, int)):
-                    yield from tensors_in(f"{path}[{key!r}]", item, depth + 1)
+                    yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls)
     elif depth < _DEPTH:
-        yield from _tensors_of(path, value)
+        yield from _tensors_of(path, value, cls)
 
 
-def _tensors_of(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
+def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
     """The parameters of a module, or the tensors among the attributes of a plain object."""
     named = getattr(type(value), "named_parameters", None)
     if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
@@ -146,7 +129,7 @@ def _tensors_of(path: str, value: Any) -> Iterator[tuple[str, Tensor]]:
         return
     for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
         if isinstance(name, str) and not name.startswith("_"):
-            if isinstance(item, Tensor):
+            if isinstance(item, cls):
                 yield f"{path}.{name}", item
             elif isinstance(item, (list, tuple, dict)):
-                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1)
+                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls)

@@ -126,7 +126,7 @@ def record(
 
     `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`.
     """
-    from autograph_cli.torch._core.state import kept
+    from autograph_cli.engines.builtin import Builtin
 
     if recorder is None:
         from autograph_cli.record.recorder import Recorder
@@ -138,7 +138,7 @@ def record(
     def after(result: Result) -> None:
         traces.append(replace(finish(result.scope), failure=result.failure))
 
-    with contextlib.nullcontext() if until_exit else kept():
+    with contextlib.nullcontext() if until_exit else Builtin.kept():
         result = run(target, before=recorder.start, after=after, until_exit=until_exit)
     return result, traces[0]
 

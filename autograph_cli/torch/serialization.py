@@ -67,8 +67,7 @@ def save(
     """
     if pickle_module is not pickle:
         raise ValueError("torch.save: another pickle_module is not available in autograph's engine")
-    if not _use_new_zipfile_serialization:
-        raise ValueError("torch.save: only the zip format is written; leave out _use_new_zipfile_serialization=False")
+    write = _write if _use_new_zipfile_serialization else _write_without_archive
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         folder = os.path.dirname(path)
@@ -76,16 +75,20 @@ def save(
             raise RuntimeError(f"Parent directory {folder} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
         with atomic_write(path) as file:
-            _write(obj, file, name, pickle_protocol, _disable_byteorder_record)
+            write(obj, file, name, pickle_protocol, _disable_byteorder_record)
     elif hasattr(f, "write"):
         file = io.BytesIO()
-        _write(obj, file, "archive", pickle_protocol, _disable_byteorder_record)
+        write(obj, file, "archive", pickle_protocol, _disable_byteorder_record)
         f.write(file.getbuffer())
     else:
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
             f"but got {type(f).__name__}"
         )
+
+
+def _write_without_archive(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
+    before_zip.dump(obj, file, protocol)
 
 
 def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:

@@ -1,5 +1,6 @@
 """The line that tells how far a training run has come."""
 
+import copy
 import os
 import select
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import autograph_cli
-from autograph_cli.cli.live import _ERASE, Line
+from autograph_cli.cli.live import _ERASE, Line, _Watched
 from autograph_cli.record.steps import Progress
 
 ROOT = str(Path(autograph_cli.__file__).parents[1])
@@ -97,3 +98,10 @@ def test_a_terminal_that_cannot_erase_shows_none(tmp_path: Path) -> None:
     text = in_terminal(tmp_path, "dumb")
     assert "between" in text
     assert "steps/s" not in text
+
+
+def test_a_copy_of_the_stream_is_refused_as_that_of_a_terminal_is(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as stream:
+        for of in (stream, _Watched(stream, Screen().line)):
+            with pytest.raises(TypeError, match="cannot pickle"):
+                copy.copy(of)

@@ -76,7 +76,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "tags": True,
             "depth": None,
             "title": "expr.py",
-            "shown": ("shapes", "names"),
+            "shown": ("shapes", "names", "arguments"),
             "inside": None,
             "parameters": None,
             "columns": True,

@@ -137,13 +137,13 @@ def test_a_forward_graph_runs_forward_and_then_backward(capsys: pytest.CaptureFi
     data = data_of(render(trace.steps[-1], "forward", "html").decode())
     assert [(data["phases"][phase], title) for phase, title, _, _ in data["steps"]] == [
         ("forward", "mm"),
-        ("forward", "squeeze_"),
+        ("forward", "squeeze_ dim 0"),
         ("forward", "add"),
         ("forward", "binary_cross_entropy_with_logits"),
         ("backward", "binary_cross_entropy_with_logits"),
         ("backward", "add"),
         ("backward", "b"),
-        ("backward", "squeeze_"),
+        ("backward", "squeeze_ dim 0"),
         ("backward", "mm"),
         ("backward", "w"),
     ]

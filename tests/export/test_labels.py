@@ -121,7 +121,7 @@ def test_a_png_of_many_lines_can_be_made(traces: dict[str, Trace]) -> None:
 
 def test_facts_are_shown_only_when_they_are_asked_for(traces: dict[str, Trace]) -> None:
     graph = measured(traces["logits_loss"].steps[0].graph)
-    plain, shown = texts(render(graph)), texts(render(graph, shown=("shapes", "names", "values")))
+    plain, shown = texts(render(graph)), texts(render(graph, shown=("shapes", "names", "arguments", "values")))
     assert "min -1 · mean 0 · max 1" not in plain
     assert "min -1 · mean 0 · max 1" in shown
     assert set(plain) <= set(shown)

@@ -111,7 +111,7 @@ out.sum().backward()
         )
     )
     found = labels(scene)
-    assert (found["mul", "cat", False], found["cat", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
+    assert (found["mul", "cat dim 0", False], found["cat dim 0", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
     assert scene.notes[-1] == "a…b: changes from turn to turn"
 
 
@@ -128,7 +128,7 @@ h.sum().backward()
 """,
         )
     )
-    assert labels(scene)["unbind", "mul", False] == "#0…6 [3]"
+    assert labels(scene)["unbind dim 0", "mul", False] == "#0…6 [3]"
 
 
 def test_a_result_that_all_turns_take_is_their_only_way_to_it(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ torch.stack([*hs[:-1], h * 2]).sum().backward()
 """,
         )
     )
-    assert labels(scene)["sin", "stack", False] == "[3] × 5"
+    assert labels(scene)["sin", "stack dim 0", False] == "[3] × 5"
     assert scene.notes[-1] == "× k at an arrow: from k turns"
 
 

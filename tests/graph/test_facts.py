@@ -92,10 +92,12 @@ def test_control_characters_are_shown() -> None:
 
 
 def test_a_list_adds_to_the_usual_facts_and_none_begins_with_nothing() -> None:
-    assert parse_shown("values, line") == ("shapes", "names", "values", "line")
+    assert parse_shown("values, line") == ("shapes", "names", "arguments", "values", "line")
     assert parse_shown("none,formula") == ("formula",)
-    assert parse_shown("") == ("shapes", "names")
-    with pytest.raises(GraphError, match=r"There is no 'vals' to show; known ones: shapes, names, dtype, values,"):
+    assert parse_shown("") == ("shapes", "names", "arguments")
+    with pytest.raises(
+        GraphError, match=r"There is no 'vals' to show; known ones: shapes, names, arguments, dtype, values,"
+    ):
         parse_shown("vals")
 
 

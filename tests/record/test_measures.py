@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.graph import Graph, Measured, Node, Trace, from_json, to_json
-from autograph_cli.record.formulas import formula_of
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.values import summary
 from autograph_cli.torch._core.operation import table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -186,3 +187,31 @@ def test_modules_that_compare_by_value_are_told_apart() -> None:
     one, two, x = Odd(), Odd(), torch.ones(2, requires_grad=True)
     (graph,) = recorded(lambda: two(one(x)).sum().backward(), {"one": one, "two": two})
     assert [call.path for call in graph.calls] == ["one", "two"]
+
+
+def test_modules_may_be_nested_deeply() -> None:
+    class Nest(nn.Module):
+        def __init__(self, inner: nn.Module | None) -> None:
+            super().__init__()
+            self.inner, self.w = inner, nn.Parameter(torch.ones(1))
+
+        def forward(self, x: Any) -> Any:
+            return (x if self.inner is None else self.inner(x)) * self.w
+
+    depth, net = 300, None
+    for _ in range(depth):
+        net = Nest(net)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20 * depth + limit)
+    try:
+        recorder = Recorder("all")
+        recorder.start()
+        assert net is not None
+        net(torch.ones(1)).sum().backward()
+        (graph,) = [step.graph for step in recorder.finish({"net": net}).steps]
+    finally:
+        sys.setrecursionlimit(limit)
+    found = calls(graph)
+    assert [path for path, *_ in found] == ["net" + ".inner" * place for place in range(depth)]
+    assert [parameters for *_, parameters in found] == list(range(depth, 0, -1))
+    assert len({id(call.about.tree) for event in recorder.log.known.values() if (call := event.call)}) == 1

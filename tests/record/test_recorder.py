@@ -12,7 +12,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Step, Trace, from_json, to_json
-from autograph_cli.record import runner, tape
+from autograph_cli.record import event_log, runner
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch._core.state import S
 
@@ -204,12 +204,12 @@ def test_many_small_steps_take_constant_memory(alike: bool) -> None:
             y = w @ x if alike or i % 2 else (w @ x).exp()
             y.sum().backward()
             w.grad = None
-        held = (recorder.tape.rows, recorder.tape.names, recorder.tape.borrowed, recorder.tape.saved)
-        return sum(map(len, held)) + sum(len(views) for _, views in recorder.tape.windows.values())
+        held = (recorder.log.known, recorder.log.names, recorder.log.borrowed, recorder.log.saved)
+        return sum(map(len, held)) + sum(len(views) for _, views in recorder.log.windows.values())
 
     most = run(1_000)
-    assert run(3_000) <= most + tape.BATCH
-    assert len(recorder.tape.held) <= tape.LIMIT  # by id: how many depends on which ids Python gives again
+    assert run(3_000) <= most + event_log.BATCH
+    assert len(recorder.log.tensors) <= event_log.LIMIT  # by id: how many depends on which ids Python gives again
     trace = recorder.finish({"w": w, "data": data})
     assert trace.total_steps == 4_000
 
@@ -222,8 +222,8 @@ def test_a_step_that_never_ends_takes_constant_memory(create_graph: bool) -> Non
     loss = (w * w).sum()
     for _ in range(6_000):
         torch.autograd.grad(loss, w, retain_graph=True, create_graph=create_graph)
-    assert len(recorder.tape.rows) <= tape.LIMIT + 1
-    assert len(recorder.tape.passes) <= tape.LIMIT
+    assert len(recorder.log.known) <= event_log.LIMIT + 1
+    assert len(recorder.log.step.passes) <= event_log.LIMIT
     trace = recorder.finish({"loss": loss})
     assert trace.total_steps == 1
     only(trace).verify()
@@ -237,7 +237,7 @@ def test_a_sweep_keeps_what_living_nodes_hang_on() -> None:
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     temporary = x * 2
     del temporary
-    recorder.tape.sweep()
+    recorder.log.sweep()
     trace = recorder.finish({"x": x, "y": y, "g": g})
     assert [(node.op or node.kind, node.order) for node in only(trace)] == [
         ("leaf", 0),

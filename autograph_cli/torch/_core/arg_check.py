@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .parsing import Parser, Signature, asked, parser, takes
 from .tensor import Tensor
 from .user_warnings import warn_once
 
+F = TypeVar("F", bound=Callable[..., Any])
 QUICK = frozenset(
     (
         "add",
@@ -62,7 +63,6 @@ QUICK = frozenset(
         "mse_loss",
         "mul_",
         "ne",
-        "norm",
         "numel",
         "ones",
         "permute",
@@ -94,9 +94,37 @@ QUICK = frozenset(
     )
 )
 """Functions that look at their arguments only after something went wrong."""
+BARE = frozenset(
+    (
+        "abs",
+        "bmm",
+        "cos",
+        "div",
+        "exp",
+        "log",
+        "maximum",
+        "minimum",
+        "mm",
+        "mul",
+        "neg",
+        "reciprocal",
+        "rsqrt",
+        "sigmoid",
+        "sin",
+        "sqrt",
+        "square",
+        "tanh",
+    )
+)
+"""Operations that nothing stands before: their own code finds wrong arguments (see `looks_itself`)."""
 _WRONG_KIND = re.compile(
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
+_PYTHONS = (TypeError, AttributeError, IndexError)
+"""What Python raises where an argument is not what a function makes of it."""
+_OUR_NAMES = re.compile(r"\b_[a-z]|'ndim'|ufunc|numpy|array")
+"""Names that say nothing to who called a function."""
+_OUR_TYPES = re.compile(r"'(dtype|device|layout|memory_format)'")
 _UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)")
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
@@ -114,7 +142,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
         if isinstance(run, FunctionType)
         and not name.startswith("_")
         and (names is None or name in names)
-        and not looks_itself(run)
+        and not (name in BARE and looks_itself(run))
     }
 
 
@@ -138,7 +166,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     run = check.run
     plain = getattr(run, "without_keywords", run)
 
-    if check.name in QUICK:
+    if check.name in QUICK or looks_itself(run):
 
         def explained(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -192,6 +220,20 @@ def kinds(args: Any) -> tuple[Any, ...]:
     return found
 
 
+Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
+"""Arguments of a compiled function: its part of the namespace, its name, and those by place and by name."""
+
+
+def hands_on(hands: Callable[..., Handed | None]) -> Callable[[F], F]:
+    """Say which compiled function of PyTorch's gets the arguments of a call, and so refuses what does not fit; None: none does."""
+
+    def decorate(run: F) -> F:
+        run.hands = hands  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
 class Check:
     """What is known of the arguments of one public function."""
 
@@ -233,10 +275,23 @@ class Check:
                 if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
                     getattr(x, parameter.kind[1:])()
 
+    def _handed_on(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Look at what a function that PyTorch has in Python hands to a compiled one (see `hands_on`)."""
+        hands: Callable[..., Handed | None] | None = getattr(self.run, "hands", None)
+        try:
+            handed = hands(*args, **kwargs) if hands is not None else None
+        except (TypeError, ValueError, AttributeError, IndexError):
+            return False  # The function itself says what is wrong.
+        if handed is None:
+            return hands is None
+        space, name, given, named = handed
+        found = parser(space, name)
+        return found is not None and found.check(given, named)
+
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         self._ask(args, kwargs)
         if self.parser is None:
-            return True
+            return self._handed_on(args, kwargs)
         if self.space != "Tensor":
             return self.parser.check(args, kwargs)
         self._check_self(args)
@@ -297,7 +352,13 @@ class Check:
             prefix = "Tensor." if self.space == "Tensor" and self.parser is None else ""
             raise TypeError(f"{prefix}{self.public}(){unfit[2]}") from None
         if _internal(error):
-            raise (self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
+            raise (self._of_python(error) or self._no_tensor(args, kwargs) or self._unclear(args, error)) from error
+
+    def _of_python(self, error: Exception) -> Exception | None:
+        """What Python says of an argument in a function that PyTorch has in Python: it leaves that one too."""
+        if not self._in_python or not isinstance(error, _PYTHONS) or _OUR_NAMES.search(str(error)):
+            return None
+        return type(error)(_OUR_TYPES.sub(r"'torch.\1'", str(error)))
 
     def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
@@ -310,6 +371,11 @@ class Check:
                     f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}"
                 )
         return None
+
+    @property
+    def _in_python(self) -> bool:
+        """Whether PyTorch has the function in Python, so that Python's own errors leave it."""
+        return self.parser is None
 
     def _unclear(self, args: tuple[Any, ...], error: Exception) -> Exception:
         if isinstance(error, IndexError) and "out of bounds" in str(error):
@@ -369,7 +435,7 @@ class Delegate(Check):
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         self._ask(args, kwargs)
         if self.parser is None:
-            return True
+            return self._handed_on(args, kwargs)
         given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
         wrong = ""
         for signature in self.parser.signatures:
@@ -379,11 +445,19 @@ class Delegate(Check):
                 wrong = str(error)
         raise TypeError(wrong)
 
+    @property
+    def _in_python(self) -> bool:
+        return True
+
     def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
         by_type = True
         for place, parameter in enumerate(signature.parameters):
             name = self.renamed.get(parameter.name, parameter.name)
-            if name in WORKED_OUT or name not in given or (given[name] is None and (parameter.none or name != "input")):
+            if (
+                name in (*WORKED_OUT, "out")
+                or name not in given
+                or (given[name] is None and (parameter.none or name != "input"))
+            ):
                 continue
             taken = takes(parameter, given[name], False)
             if not taken:

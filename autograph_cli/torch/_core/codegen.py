@@ -231,7 +231,7 @@ def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
         return []
     every = ", ".join(raws.values())
     return [
-        f"    if raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
+        f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
         f"        raw = settled(raw, {every})",
     ]
 
@@ -245,7 +245,7 @@ def _number_operand(op: Operation) -> list[str]:
     return [
         f"        if {second}.__class__ in NUMBERS:",
         *refuse,
-        f"            {second} = wrap_number({second}, {first})",
+        f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
 
@@ -272,7 +272,10 @@ def _general_way(op: Operation, operator: bool) -> list[str]:
 def _unknown(op: Operation, every: list[str], operator: bool) -> list[str]:
     """What is done about arguments that are no tensors, where that is unusual."""
     if operator:
-        return ["        if not is_operand(other):", "            return unknown_operand(OP, input, other)"]
+        return [
+            "        if not is_operand(other) or not isinstance(input, Tensor):",
+            "            return unknown_operand(OP, input, other)",
+        ]
     asked = f"        asked = unasked('torch.{op.name}', ({', '.join(every)},), {{}})"
     return [asked, "        if asked is not None:", f"            return asked({', '.join(every[: len(op.tensors)])})"]
 
@@ -346,11 +349,11 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"        {hang}",
         f"        return {_returned(op)}",
     ]
-    lines += [
-        f"    {made}._counter = [0]"
-        for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)
-        if name in op.saved_names
-    ]
+    for name, (made, raw) in zip(op.schema.outputs, _made(op), strict=True):
+        if name in op.saved_names:
+            # As `SavedResult(raw, counter)` does, without the call.
+            lines += [f"    {made}._counter = [0]", f"    saved_{made} = new(SavedResult)"]
+            lines += [f"    saved_{made}._raw = {raw}", f"    saved_{made}._counter = {made}._counter"]
     lines += [
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
@@ -399,8 +402,8 @@ def _like(op: Operation) -> str:
 def _saved(op: Operation, name: str) -> str:
     parameter = next((p for p in op.schema.parameters if p.name == name), None)
     if name in op.schema.outputs:
-        made, raw = _made(op)[op.schema.outputs.index(name)]
-        return f"SavedResult({raw}, {made}._counter) if {_wanted(op, name)} else None"
+        made, _ = _made(op)[op.schema.outputs.index(name)]
+        return f"saved_{made} if {_wanted(op, name)} else None"
     if parameter is not None and parameter.is_list:
         return f"SavedList({_argument(parameter)})"
     if parameter is not None and parameter.is_tensor:

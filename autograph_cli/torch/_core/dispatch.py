@@ -135,7 +135,8 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
     if "ufunc" in text or "unsupported operand type" in text or "numpy boolean" in text:
         kinds = [raw.dtype for raw in raws if isinstance(raw, (np.ndarray, np.generic))]
         name = dtypes.cpp_name(functools.reduce(dtypes.promote, kinds))
-        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{name}'") from None
+        kernel = op.name.removeprefix("special").lstrip("_")
+        raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for '{name}'") from None
 
 
 def _raw(x: Any) -> Any:
@@ -276,12 +277,14 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if x.__class__ is Tensor:
             continue
         if numbers and x.__class__ in NUMBERS and i and isinstance(args[0], Tensor):
-            args = (*args[:i], wrap_number(x, args[0]), *args[i + 1 :])
+            args = (*args[:i], _wrapped(op, x, args[0]), *args[i + 1 :])
         elif not _fits(parameter, x):
             break
     else:
         return args
     tensors = [x for p, x in zip(op.schema.parameters, args, strict=True) if p.is_tensor and isinstance(x, Tensor)]
+    if not tensors:
+        check_call(op, args)
     fixed = []
     for position, (parameter, x) in enumerate(zip(op.schema.parameters, args, strict=True)):
         if _fits(parameter, x):
@@ -292,11 +295,17 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
             and (position or op.number_first)
             and isinstance(x, (bool, int, float, complex, np.generic))
         ):
-            fixed.append(wrap_number(x, tensors[0] if tensors else _OF_BOOLS))
+            fixed.append(_wrapped(op, x, tensors[0] if tensors else _OF_BOOLS))
         else:
             check_call(op, args)
             raise argument_error(op, parameter.name, position, parameter.type, x)
     return tuple(fixed)
+
+
+def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
+    if op.name == "sub" and beside._raw.dtype.kind != "b":
+        check_bool(number)
+    return wrap_number(number, beside, op.promotes == "floating")
 
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:
@@ -348,17 +357,20 @@ _OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
 
 
-def wrap_number(number: Any, beside: Tensor) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor."""
+def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
+    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for integers."""
     number = plain_number(number)
-    key = (number.__class__, number, beside._raw.dtype)
+    dtype = beside._raw.dtype
+    if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
+        dtype = S.default_dtype
+    key = (number.__class__, number, dtype)
     found = _numbers.get(key)
     if found is not None and number:
         return found
-    wanted = dtypes.number_dtype(number, beside._raw.dtype)
-    wrapped = make(cast_number(number, wanted))
+    wanted = dtypes.number_dtype(number, dtype)
+    wrapped = make(dtypes.cast_number(number, wanted))
     if len(_numbers) >= 512:
-        _numbers.clear()
+        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
     _numbers[key] = wrapped
     return wrapped
 
@@ -384,16 +396,6 @@ def written_number(tensor: Tensor) -> Any:
     kinds = (float, int, bool, complex)
     found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
     return next((kind(number.real if kind is not complex else number) for kind in found), None)
-
-
-def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
-    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C."""
-    if dtypes.CATEGORY[wanted] == dtypes.INTEGRAL and isinstance(number, int):
-        bits = 8 * wanted.itemsize
-        number &= (1 << bits) - 1
-        if np.issubdtype(wanted, np.signedinteger) and number >> (bits - 1):
-            number -= 1 << bits
-    return wanted.type(number)
 
 
 # ---------------------------------------------------------------- the node

@@ -8,7 +8,38 @@ from typing import Any
 
 from . import dtypes
 
+_NO_HALF = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "erfcx",
+    "log_ndtr",
+    "ndtri",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "spherical_bessel_j0",
+    "zeta",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+]
 _KERNELS = {
+    "e": {f"special_{name}": f"{name}_cpu" for name in _NO_HALF},
     "biuc": {
         "gelu": "GeluKernelImpl",
         "elu": "elu_cpu",
@@ -36,11 +67,32 @@ _KERNELS = {
         "round_decimals": "round_cpu",
         "rrelu_with_noise": "leaky_relu_cpu",
         "rrelu_with_noise_": "leaky_relu_cpu",
+        "_adaptive_avg_pool2d": "adaptive_avg_pool2d",
+        "_adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
+        "adaptive_max_pool2d": "adaptive_max_pool2d",
+        "adaptive_max_pool3d": "adaptive_max_pool3d_cpu",
+        "max_unpool2d": "max_unpool2d",
+        "max_unpool3d": "max_unpool3d",
+        "fractional_max_pool2d": "fractional_max_pool2d_out_frame",
+        "fractional_max_pool3d": "fractional_max_pool3d_out_frame",
         "softmax": "softmax",
         "log_softmax": "log_softmax",
     },
+    "biuce": {
+        "multi_margin_loss": "multi_margin_loss_cpu_kernel",
+        "multilabel_margin_loss_forward": "multilabel_margin_loss_forward_out_frame",
+    },
+    "buce": {"avg_pool3d": "avg_pool3d_out_frame"},
+    "buc": {"avg_pool2d": "avg_pool2d"},
+    "iu": {"im2col": "im2col_out_cpu"},
     "biu": {"silu": "silu_cpu", "logcumsumexp": "logcumsumexp_out_cpu"},
     "bc": {
+        "max_pool2d_with_indices": "max_pool2d",
+        "max_pool3d_with_indices": "max_pool3d",
+        "threshold": "threshold_cpu",
+        "threshold_": "threshold_cpu",
+        "nanmedian": "median_cpu",
+        "nanmedian_dim": "median_out",
         "ceil": "ceil_vml_cpu",
         "floor": "floor_vml_cpu",
         "trunc": "trunc_vml_cpu",
@@ -59,7 +111,7 @@ _KERNELS = {
         "unique_dim": "unique",
     },
 }
-"""Kinds of dtypes (as NumPy calls them) -> operation -> the name of the kernel that lacks them."""
+"""Kinds of dtypes (as NumPy calls them; e: float16) -> operation -> the name of the kernel that lacks them."""
 _CLAMPED = dict.fromkeys(
     ("clamp", "clamp_min", "clamp_max", "hardtanh"), (NotImplementedError, "clamp is not supported for complex types")
 )
@@ -101,7 +153,8 @@ def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(kernel)
     def run(first: Any, *rest: Any) -> Any:
-        if first.dtype.kind in kinds and (always or first.ndim):
+        kind = first.dtype.kind
+        if (kind in kinds or (kind == "f" and first.dtype.char in kinds)) and (always or first.ndim):
             raise _refusal(missing, said, first, rest)
         return kernel(first, *rest)
 

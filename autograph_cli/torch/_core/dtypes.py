@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import ml_dtypes
@@ -289,11 +288,39 @@ def not_held(t: np.dtype[Any]) -> RuntimeError:
 
 
 def check_held(number: Any, t: np.dtype[Any]) -> None:
-    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones."""
-    if isinstance(number, complex) and CATEGORY[t] < COMPLEX and number.imag:
+    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for 255."""
+    category = CATEGORY[t]
+    if isinstance(number, complex) and category < COMPLEX:
+        if number.imag and category != BOOLEAN:
+            raise not_held(t)
+        number = number.real
+    if category == INTEGRAL:
+        limits = np.iinfo(t)
+        low = -limits.max if limits.min == 0 and isinstance(number, int) else limits.min
+        if not low <= number <= limits.max:
+            raise not_held(t)
+    elif (
+        category > INTEGRAL and abs(number) > 65504 and np.isfinite(number) and not np.isfinite(cast_number(number, t))
+    ):
         raise not_held(t)
-    if isinstance(number, float) and math.isfinite(number) and CATEGORY[t] == FLOATING and np.isinf(t.type(number)):
-        raise not_held(t)
+
+
+def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
+    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary part."""
+    category = CATEGORY[wanted]
+    if category == BOOLEAN:
+        return wanted.type(bool(number))
+    if isinstance(number, complex) and category < COMPLEX:
+        number = number.real
+    if category > INTEGRAL:
+        return wanted.type(number if isinstance(number, complex) else float(number))
+    if not isinstance(number, int):
+        return np.asarray(number).astype(wanted)[()]
+    bits = 8 * wanted.itemsize
+    number &= (1 << bits) - 1
+    if np.issubdtype(wanted, np.signedinteger) and number >> (bits - 1):
+        number -= 1 << bits
+    return wanted.type(number)
 
 
 def can_cast(source: dtype, target: dtype) -> bool:

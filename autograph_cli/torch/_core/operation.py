@@ -64,7 +64,7 @@ class Operation:
         self.identifier = schema.identifier
         self.kernel = kernel
         self.derivatives = derivatives
-        self.promotes: bool = flags.get("promotes", False)
+        self.promotes: bool | str = flags.get("promotes", False)
         self.strict: bool = flags.get("strict", False)
         self.number_first: bool = flags.get("number_first", False)
         self.floating: bool = flags.get("floating", False)
@@ -139,7 +139,6 @@ class Operation:
             "__doc__": f"Backward of {self.identifier}.",
             "_operation": self,
             "_multiple": self.multiple,
-            "_frees": any(map(self.is_tensor, names)),
             "_item_names": names,
             "_item_edges": tuple(edge.get(n) for n in names),
             "_item_results": tuple(result.get(n) for n in names),

@@ -345,6 +345,11 @@ def unasked(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def unknown_operand(op: Any, first: Any, second: Any) -> Any:
-    """What an operator gives beside what is no operand: NotImplemented, unless the operand wants to be asked."""
+    """What an operator gives beside what is no operand: NotImplemented, unless the operand wants to be asked.
+
+    A TypeError where what it is called on is no tensor, as in `Tensor.__radd__(2, 3)`.
+    """
+    if not isinstance(first, Tensor):
+        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(first).__name__}'")
     func = unasked(f"torch.Tensor.{op.name}", (first, second), {})
     return NotImplemented if func is None else func(first, second)

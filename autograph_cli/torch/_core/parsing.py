@@ -230,12 +230,18 @@ class Parser:
         return "invalid keyword arguments"
 
     def _no_match(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        told = [s for s in self.signatures if not s.hidden]
+        if len(told) == 1 and kwargs.keys() - {p.name for p in told[0].parameters if p.default is None}:
+            # PyTorch's own reading of its signature knows no name with a default.
+            return (
+                f"{self.name}() received an invalid combination of arguments - got unrecognized keyword arguments: "
+                f"{', '.join(told_order(kwargs))}"
+            )
         given = ", ".join(
             [*map(type_name, args), *(f"{name}={type_name(kwargs[name])}" for name in told_order(kwargs))]
         )
         given += ", " if kwargs and not args else ""  # as PyTorch does it
-        told = [str(s) for s in self.signatures if not s.hidden]
-        expected = told[0] if len(told) == 1 else "one of:\n" + "".join(f" * {s}\n" for s in told)
+        expected = str(told[0]) if len(told) == 1 else "one of:\n" + "".join(f" * {s}\n" for s in told)
         return f"{self.name}() received an invalid combination of arguments - got ({given}), but expected {expected}"
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import check_held
-
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
 
@@ -124,7 +122,7 @@ class Indexing:
             return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
-        values = self._row(src)[tuple(slice(n) for n in index.shape)] if hasattr(src, "ndim") else src
+        values = self._row(src)[tuple(slice(n) for n in index.shape)] if getattr(src, "ndim", 0) else src
         write(out, self._places(index, dim), values)
         return out if a.ndim else out[0]
 
@@ -139,8 +137,7 @@ class Indexing:
         return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
-        check_held(value, a.dtype)
-        return self._written(a, dim, index, value, self._put)
+        return self._written(a, dim, index, self.held(value, a), self._put)
 
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
         return self._written(a, dim, index, src, self.added_at)
@@ -192,10 +189,10 @@ class Indexing:
         )
 
     def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
-        check_held(value, a.dtype)
-        return self._slices(a, dim, index, value, self._put)
+        return self.index_fill_int_Tensor(a, dim, index, self.held(value, a))
 
-    index_fill_int_Tensor = index_fill_int_Scalar
+    def index_fill_int_Tensor(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+        return self._slices(a, dim, index, value, self._put)
 
     def index_copy(self, a: Any, dim: int, index: Any, source: Any) -> Any:
         return self._slices(a, dim, index, source, self._put)
@@ -237,8 +234,7 @@ class Indexing:
         return grad
 
     def fill_Scalar(self, a: Any, value: Any) -> Any:
-        check_held(value, a.dtype)
-        return self.xp.full(a.shape, value, a.dtype)
+        return self.xp.full(a.shape, self.held(value, a), a.dtype)
 
     def fill_Tensor(self, a: Any, value: Any) -> Any:
         return self.xp.full(a.shape, value, a.dtype)

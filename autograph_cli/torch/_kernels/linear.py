@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+_BOOL = np.dtype(bool)
+
 
 class Linear:
     """Kernels of linear algebra."""
@@ -13,6 +17,9 @@ class Linear:
 
     def matmul(self, a: Any, b: Any) -> Any:
         product = self.xp.matmul(self._dense(a), self._dense(b))
+        if product.dtype is _BOOL:
+            kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
         # NumPy adds bfloat16 up in float32, as PyTorch does, and leaves it there.
         return product if product.dtype == a.dtype else product.astype(a.dtype)
 

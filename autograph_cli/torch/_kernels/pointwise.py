@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, check_held, number_dtype, result_dtype
+from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import S
 from .meta import readable
@@ -35,6 +36,9 @@ def _alpha(alpha: Any, b: Any) -> Any:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, bool) and b.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, complex) and b.dtype.kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    check_held(alpha, b.dtype)
     return alpha
 
 
@@ -149,22 +153,23 @@ class Pointwise:
         return a + self.number(-1, b) * b
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
-        if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
-        scaled, other = a if alpha == 1 else a * self.number(alpha, a), self.number(other, a)
+        a, other = self.with_number(a, other)
+        scaled = a if alpha == 1 else a * self.number(_alpha(alpha, a), a)
         return other - scaled if a.dtype.kind != "c" else self._complex_sub(other, scaled)
 
     def number(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array."""
         try:
             return like.dtype.type(x)
-        except OverflowError:
-            return self.xp.asarray(x).astype(like.dtype)[()]  # wraps around, as in C
+        except (OverflowError, TypeError):
+            if isinstance(x, complex):
+                raise
+            return cast_number(x, like.dtype)
 
     def held(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
         check_held(x, like.dtype)
-        return self.number(x, like)
+        return cast_number(x, like.dtype)
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
@@ -224,7 +229,7 @@ class Pointwise:
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
         if exponent < 0 if a.dtype.kind in "iu" else False:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        found = self.xp.power(a, self.number(exponent, a))
+        found = self.xp.power(a, (self.held if a.dtype.kind in "iu" else self.number)(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
     def pow(self, a: Any, b: Any) -> Any:
@@ -327,32 +332,33 @@ class Pointwise:
     def div_Tensor_mode(self, a: Any, b: Any, rounding_mode: str) -> Any:
         if rounding_mode == "floor":
             return self.floor_divide(a, b)
+        self._check_division("div_trunc", a, b)
         if a.dtype.kind in "iu":
-            self._refuse_zero(b)
-            return (self.xp.abs(a) // self.xp.abs(b) * self.xp.sign(a) * self.xp.sign(b)).astype(a.dtype)
+            return (a - self.xp.fmod(a, b)) // b
         return self.xp.trunc(a / b)
 
     def floor_divide(self, a: Any, b: Any) -> Any:
-        if a.dtype.kind in "biu":
-            self._refuse_zero(b)
+        self._check_division("div_floor", a, b)
+        if a.dtype.kind in "iu":
             return a // b
         return self.xp.where(b == 0, a / b, a // b)[()]
 
     def remainder(self, a: Any, b: Any) -> Any:
-        if a.dtype.kind in "biu":
-            self._refuse_zero(b)
+        self._check_division("remainder", a, b)
         found = self.xp.remainder(a, b)
-        if a.dtype.kind in "biu":
+        if a.dtype.kind in "iu":
             return found
         return self.xp.where(found == 0, self.xp.copysign(self.number(0, a), a), found)[()]
 
     def fmod(self, a: Any, b: Any) -> Any:
-        if a.dtype.kind in "biu":
-            self._refuse_zero(b)
+        self._check_division("fmod", a, b)
         return self.xp.fmod(a, b)
 
-    def _refuse_zero(self, b: Any) -> None:
-        if not self.xp.all(b):
+    def _check_division(self, name: str, a: Any, b: Any) -> None:
+        """Raise PyTorch's error for dtypes without a remainder, and for an integer divided by 0."""
+        if a.dtype.kind in "bc":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{cpp_name(a.dtype)}'")
+        if a.dtype.kind in "iu" and not self.xp.all(b):
             raise RuntimeError("ZeroDivisionError")
 
     def remainder_Scalar(self, a: Any, other: Any) -> Any:
@@ -366,7 +372,7 @@ class Pointwise:
     def with_number(self, a: Any, number: Any) -> tuple[Any, Any]:
         """An array and a number in the dtype that both have together."""
         common = number_dtype(number, a.dtype)
-        return (a if a.dtype == common else a.astype(common)), common.type(number)
+        return (a if a.dtype == common else a.astype(common)), cast_number(number, common)
 
     def pow_Scalar(self, number: Any, exponent: Any) -> Any:
         exponent, number = self.with_number(exponent, number)
@@ -386,13 +392,16 @@ class Pointwise:
         return a - self.xp.trunc(a)
 
     def relu(self, a: Any) -> Any:
-        if isinstance(a, np.generic):
+        if isinstance(a, np.generic) and not isinstance(a, np.complexfloating):
             return self.number(0, a) if a < 0 else a
         return self.between(a, 0, math.inf)
 
     def between(self, a: Any, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
-        if a.dtype.kind != "f" or a.size < _MANY:
+        kind = a.dtype.kind
+        if kind != "f" or a.size < _MANY:
+            if kind == "c":
+                raise NotImplementedError("clamp is not supported for complex types")
             a = self.at_least(a, self.number(low, a))
             return a if high == math.inf else self.at_most(a, self.number(high, a))
         return a.clip(self.number(low, a), self.number(high, a))
@@ -454,15 +463,15 @@ class Pointwise:
         return self.clamp(a, None, max)
 
     def clamp(self, a: Any, low: Any, high: Any) -> Any:
+        bounds = [n for n in (low, high) if n is not None]
+        if any(isinstance(n, complex) for n in bounds):
+            raise NotImplementedError("clamp is not supported for complex types")
         if a.ndim and a.dtype.kind == "f":
             return self.between(a, -math.inf if low is None else low, math.inf if high is None else high)
+        a = a.astype(functools.reduce(lambda dtype, n: number_dtype(n, dtype), bounds, a.dtype), copy=False)
         if low is not None:
-            a, low = self.with_number(a, low)
-            a = self.at_least(a, low)
-        if high is not None:
-            a, high = self.with_number(a, high)
-            a = self.at_most(a, high)
-        return a
+            a = self.at_least(a, self.held(low, a))
+        return a if high is None else self.at_most(a, self.held(high, a))
 
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":

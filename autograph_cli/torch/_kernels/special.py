@@ -45,6 +45,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
         kind = next((k for k in kinds if k.kind not in "biu"), S.default_dtype)
         if kind.kind == "c":
             name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
+            name = name.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
@@ -60,11 +61,16 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     return coefficients[0] + x * b - before
 
 
+def as_floating(a: Any) -> Any:
+    """Integers and booleans as the default dtype, before a number beside them takes their dtype."""
+    return a.astype(S.default_dtype) if a.dtype.kind in "biu" else a
+
+
 def number_first(name: str) -> Callable[..., Any]:
     """A kernel of two arrays as one of a number and an array."""
 
     def kernel(self: Any, x: Any, y: Any) -> Any:
-        y, x = self.with_number(y, x)
+        y, x = self.with_number(as_floating(y), x)
         return getattr(self, name)(x, y)
 
     return kernel
@@ -72,7 +78,7 @@ def number_first(name: str) -> Callable[..., Any]:
 
 def number_second(name: str) -> Callable[..., Any]:
     """A kernel of two arrays as one of an array and a number."""
-    return lambda self, x, y: getattr(self, name)(*self.with_number(x, y))
+    return lambda self, x, y: getattr(self, name)(*self.with_number(as_floating(x), y))
 
 
 class Special:

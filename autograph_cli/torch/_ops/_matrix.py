@@ -14,6 +14,15 @@ from . import arithmetic, views
 from ._errors import LinAlgError
 
 
+def same_dtype(b: Tensor, A: Tensor) -> None:
+    """RuntimeError unless both sides of a system have one dtype."""
+    if b._raw.dtype != A._raw.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {dtypes.cpp_name(b._raw.dtype)} and A of type "
+            f"{dtypes.cpp_name(A._raw.dtype)} instead."
+        )
+
+
 def mT(f: Any, x: Any) -> Any:
     return f.transpose(x, x.ndim - 2, x.ndim - 1)
 

@@ -49,7 +49,7 @@ mul = operation(
 )
 true_divide = operation(
     "div(Tensor self, Tensor other)",
-    promotes=True,
+    promotes="floating",
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
@@ -226,8 +226,7 @@ publish(sub, inplace=True, aliases=("subtract",))
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
     if isinstance(other, Tensor):
         return rsub_tensor(input, other, alpha=alpha)
-    if input._raw.dtype.kind == "b":
-        check_bool(True)
+    check_bool(input._raw.dtype.kind == "b" or other)
     return rsub_scalar(input, other, alpha)
 
 

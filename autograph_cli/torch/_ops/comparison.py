@@ -38,21 +38,15 @@ def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
     return run
 
 
-def _beyond(tensor: Any, number: Any) -> bool:
-    """Whether a Python integer is one that the integer dtype of `tensor` cannot hold."""
-    if number.__class__ is not int or not isinstance(tensor, Tensor) or tensor._raw.dtype.kind not in "iu":
-        return False
-    limits = np.iinfo(tensor._raw.dtype)
-    return not limits.min <= number <= limits.max
-
-
 def _comparison(name: str, alias: str, ordered: bool) -> None:
     kernel: Any = _kernel(name, ordered) if ordered else name
     between = operation(f"{name}(Tensor self, Tensor other)", kernel, promotes=True)
-    beyond = operation(f"{name}.beyond(Tensor self, Scalar other)", _kernel(name, ordered))
     node = camel(name)
     with_number = operation(
-        f"{name}_.Scalar(Tensor self, Scalar other)", _kernel(name, ordered), node=f"{node}Backward0", self=_zeros
+        f"{name}_.Scalar(Tensor self, Scalar other)",
+        lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
+        node=f"{node}Backward0",
+        self=_zeros,
     )
     with_tensor = operation(
         f"{name}_.Tensor(Tensor self, Tensor other)",
@@ -67,15 +61,13 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         if not isinstance(input, Tensor) or not is_operand(other):
             kinds = f"{type(input).__name__}, {type(other).__name__}"
             raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
-        return (beyond if _beyond(input, other) else between), input, other
+        return between, input, other
 
     def change(self: Tensor, other: Any) -> Any:
         chosen: Any = with_tensor if isinstance(other, Tensor) else with_number
         return run_inplace(chosen.op, (self, other))
 
     def compare(self: Tensor, other: Any) -> Any:
-        if _beyond(self, other):
-            return beyond(self, other)
         found = between.op.operator(self, other)
         if found is NotImplemented and name == "eq" and isinstance(other, np.ndarray):
             return between(self, functions["from_numpy"](other))
@@ -212,14 +204,7 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
             made(_wrapped(other, self), self) if is_operand(other) else NotImplemented
         )
     else:
-        methods[f"__r{symbol}__"] = lambda self, other: run(_first(self), other)
-
-
-def _first(self: Any) -> Tensor:
-    """The tensor that a method is called on."""
-    if not isinstance(self, Tensor):
-        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(self).__name__}'")
-    return self
+        methods[f"__r{symbol}__"] = lambda self, other: run(self, other)
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:

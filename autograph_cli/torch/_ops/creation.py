@@ -368,10 +368,7 @@ def _filled(raw: Any, value: Any) -> Any:
 def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python number as a NumPy scalar; RuntimeError if the dtype cannot hold it."""
     dtypes.check_held(value, dtype)
-    try:
-        return array_of(value.real if isinstance(value, complex) and dtype.kind != "c" else value, dtype)
-    except (RuntimeError, ValueError):
-        raise dtypes.not_held(dtype) from None
+    return dtypes.cast_number(value, dtype)
 
 
 @composite(function=False)

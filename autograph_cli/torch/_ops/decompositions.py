@@ -14,7 +14,7 @@ from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
-from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row
+from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype
 from .results import named_result
 
 cholesky_ex_op = operation(
@@ -299,13 +299,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             raise RuntimeError(f"{shown} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
     if L._raw.shape[-1] != L._raw.shape[-2]:
         raise RuntimeError(
-            f"cholesky_solve: A must be batches of square matrices, but they are {L._raw.shape[-2]} by {L._raw.shape[-1]} matrices"
+            f"A must be batches of square matrices, but they are {L._raw.shape[-2]} by {L._raw.shape[-1]} matrices"
         )
     if B._raw.shape[-2] != L._raw.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} but each b matrix "
             f"is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
         )
+    same_dtype(B, L)
     from .._core import dims
 
     batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])

@@ -63,9 +63,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1._raw.shape != x2._raw.shape:
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
         x1, x2 = views.expand(x1, shape), views.expand(x2, shape)
-    d = (dims.wrap(dim, x1.ndim),) if x1.ndim else None
+    d = dims.wrap_all(dim, x1.ndim)
     unit1, unit2 = (arithmetic.true_divide(x, _length(x, d, eps)) for x in (x1, x2))
-    return reductions.sum(arithmetic.mul(unit1, unit2), () if d is None else dim)
+    return reductions.sum(arithmetic.mul(unit1, unit2), dim)
 
 
 def _length(x: Tensor, d: Any, eps: float) -> Tensor:

@@ -249,12 +249,8 @@ def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (bool, int, float, complex)):
-        kind = dtypes.numpy_dtype(type(value))
-        if dtypes.CATEGORY[kind] == dtypes.COMPLEX and dtypes.CATEGORY[input._raw.dtype] != dtypes.COMPLEX:
-            raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
-        from .._core.dispatch import cast_number
-
-        return make(cast_number(value, input._raw.dtype))
+        dtypes.check_held(value, input._raw.dtype)
+        return make(dtypes.cast_number(value, input._raw.dtype))
     if isinstance(value, (np.ndarray, np.generic)):
         return make(np.asarray(value).astype(input._raw.dtype)[()])
     raise TypeError(f"can't assign a {type(value).__name__} to a {input.type()}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -73,7 +74,20 @@ def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return chosen[0] if len(chosen) == 1 else tuple(chosen)
 
 
+def _unique_of(
+    input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
+) -> Handed:
+    named = {"sorted": sorted, "return_inverse": return_inverse, "return_counts": return_counts}
+    return ("inner", "_unique2", (input,), named) if dim is None else ("inner", "unique_dim", (input, dim), named)
+
+
+def _consecutive_of(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Handed:
+    named = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
+    return "inner", "unique_consecutive", (input,), named
+
+
 @composite()
+@hands_on(_unique_of)
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -104,6 +118,7 @@ def _check_slices(input: Tensor, dim: int) -> None:
 
 
 @composite()
+@hands_on(_consecutive_of)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -133,6 +134,10 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         raise RuntimeError(f"torch.ormqr: {side} must be equal to input.shape[-2]")
     if tau._raw.shape[-1] > input._raw.shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
+    for name, x in (("tau", tau), ("other", other)):
+        if x._raw.dtype != input._raw.dtype:
+            kinds = f"input has dtype{cpp_name(input._raw.dtype)} and {name} has dtype {cpp_name(x._raw.dtype)}"
+            raise RuntimeError(f"torch.ormqr: Expected input and {name} to have the same dtype, but {kinds}")
     check_floating("torch.ormqr", input)
     return ormqr_op(input, tau, other, left, transpose)
 
@@ -150,7 +155,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
     R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):
-        Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(mH(f, x), Q))).Q
+        Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x.mH, Q))).Q
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x, Q))).Q
     return Q
 
@@ -168,7 +173,7 @@ def svd_lowrank(
     if turned:
         A, M = A.mH, None if M is None else M.mH
     Q = get_approximate_basis(A, q, niter, M)
-    U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(mH(f, Q), x)), False)
+    U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(Q.mH, x)), False)
     U, V = f.matmul(Q, U), Vh.mH
     return (V, S, U) if turned else (U, S, V)
 

@@ -275,7 +275,7 @@ def scatter(
 @overloaded(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
     d = dims.wrap(dim, input.ndim)
-    along("scatter_add", input, d, index, src)
+    along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
+from .._core.parsing import parser
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -59,37 +61,81 @@ _MODES = {
     "trilinear": ("linear", (3,)),
     "bicubic": ("cubic", (2,)),
 }
+_ALL = ("", (1, 2, 3))
+_COMPILED = {(mode, int(next(filter(str.isdigit, name)))): name for name, mode in RESIZINGS.items()}
+_REFUSING = {
+    ("nearest", 1): "compute_indices_weights_nearest",
+    ("nearest-exact", 1): "compute_indices_weights_nearest",
+    ("linear", 1): "compute_indices_weights_linear",
+    ("nearest", 3): "compute_indices_weights_nearest",
+    ("nearest-exact", 3): "compute_indices_weights_nearest",
+    ("nearest", 2): "upsample_nearest2d_channels_last",
+    ("nearest-exact", 2): "upsample_nearest2d_channels_last",
+    ("trilinear", 3): "compute_indices_weights_linear",
+    ("bilinear", 2): "upsample_bilinear2d_channels_last",
+    ("bicubic", 2): "compute_indices_weights_cubic",
+}
+"""The kernels that lack integers, where they go by another name than the function."""
 
 
-def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[Sizes, tuple[float | None, ...]]:
-    """The spatial shape to give, and the scales by which the places are computed."""
+def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[Any, Any]:
+    """The spatial shape to give, or the scales that it follows from; the other one is None."""
     dims = input.ndim - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
-    if size is not None:
-        given = tuple(int(n) for n in size) if isinstance(size, (tuple, list)) else (int(size),) * dims
-        if len(given) != dims:
-            raise ValueError(
-                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-                f"{list(input._raw.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-                "format and output size in (o1, o2, ...,oK) format."
-            )
-        return given, (None,) * dims
-    if scale_factor is None:
+    if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = (
-        tuple(float(s) for s in scale_factor)
-        if isinstance(scale_factor, (tuple, list))
-        else (float(scale_factor),) * dims
-    )
-    if len(scales) != dims:
+    given, what = (scale_factor, "scale_factor of shape") if size is None else (size, "output size of")
+    if not isinstance(given, (tuple, list)):
+        given = [given] * max(dims, 0)
+    elif len(given) != dims:
+        form = "scale_factor in (s1, s2, ...,sK)" if size is None else "output size in (o1, o2, ...,oK)"
         raise ValueError(
-            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(input._raw.shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, "
-            "d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+            f"Input and {what.split()[0] if size is None else 'output'} must have the same number of spatial dimensions, but got "
+            f"input with spatial dimensions of {list(input._raw.shape[2:])} and {what} {given}. Please provide input tensor in "
+            f"(N, C, d1, d2, ...,dK) format and {form} format."
         )
-    found = tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True))
-    return found, (None,) * dims if recompute else scales
+    elif size is not None and not all(isinstance(n, int) for n in given):
+        raise TypeError(
+            "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types "
+            f"{[type(n) for n in given]}"
+        )
+    if size is not None and recompute:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if size is not None:
+        return given, None
+    if recompute:
+        return [math.floor(n * s) for n, s in zip(input._raw.shape[2:], given, strict=True)], None
+    return None, given
+
+
+def _check_dimensions(input: Tensor, mode: Any) -> None:
+    """NotImplementedError where images of so many dimensions cannot be resized in this way."""
+    needed = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode) if isinstance(mode, str) else None
+    if needed == input.ndim or (
+        needed is None and mode in ("area", *_MODES) and input.ndim - 2 in _MODES.get(mode, _ALL)[1]
+    ):
+        return
+    if needed is not None and input.ndim in (3, 4, 5):
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needed}D input")
+    raise NotImplementedError(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported"
+        f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+        f" (got {mode})"
+    )
+
+
+def _check_sizes(input: Tensor, output: Sizes) -> None:
+    if min(output) > 0 and 0 not in input._raw.shape[2:]:
+        return
+    shown = [
+        ", ".join(f"{axis}: {n}" for axis, n in zip("DHW"[-len(output) :], sizes, strict=True))
+        for sizes in (input._raw.shape[2:], output)
+    ]
+    between = " and output" if len(output) == 1 else " output"
+    raise RuntimeError(
+        f"Input and output sizes should be greater than 0, but got input ({shown[0]}){between} ({shown[1]})"
+    )
 
 
 def interpolate(
@@ -114,28 +160,28 @@ def interpolate(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
     dims = input.ndim - 2
-    output, scales = _output_size(input, size, scale_factor, recompute_scale_factor)
+    given, scales = _output_size(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
         )
+    _check_dimensions(input, mode)
     if mode == "area":
-        return _area(input, output)
-    kind, allowed = _MODES.get(mode, ("", ()))
-    if dims not in allowed:
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported"
-            f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-            f" (got {mode})"
-        )
-    if min(output) <= 0 or 0 in input._raw.shape[2:]:
-        raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input (H: {input._raw.shape[2]}, W: "
-            f"{input._raw.shape[-1]}) output (H: {output[0]}, W: {output[-1]})"
-        )
+        return _area(input, given)
+    kind = _MODES[mode][0] + "_aa" * antialias
+    if not all(type(n) in (int, float) for n in given or scales):
+        corners = () if kind.startswith("nearest") else (bool(align_corners),)
+        parser("nn", _COMPILED[kind, dims]).check((input, given, *corners, scales), {})
+    output = (
+        tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True)) if given is None else tuple(given)
+    )
+    _check_sizes(input, output)
     if not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
-        raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{cpp_name(input._raw.dtype)}'")
-    found: Tensor = resizings[kind + "_aa" * antialias, dims](input, output, bool(align_corners), scales)
+        kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(input._raw.dtype)}'")
+    found: Tensor = resizings[kind, dims](
+        input, output, bool(align_corners), (None,) * dims if scales is None else tuple(map(float, scales))
+    )
     return found
 
 
@@ -143,8 +189,6 @@ def _area(input: Tensor, size: Sizes) -> Tensor:
     from . import pooling
 
     pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
-    if len(size) not in pools:
-        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)")
     return pools[len(size)](input, size)
 
 

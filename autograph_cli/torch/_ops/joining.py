@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims
-from .._core.class_names import type_name
+from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -134,7 +134,15 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return stack_op(given, dims.wrap(dim, len(first) + 1))
 
 
+def _split_of(input: Tensor, split_size_or_sections: Any, dim: Any = 0) -> Handed:
+    size = split_size_or_sections
+    if isinstance(size, Tensor) and size._raw.size == 1:
+        size = int(size)
+    return "inner", "split" if isinstance(size, int) else "split_with_sizes", (input, size, dim), {}
+
+
 @composite()
+@hands_on(_split_of)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input`, each `split_size` long, or as long as a list says."""
     if not input.ndim:
@@ -149,12 +157,13 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             )
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
         return found
-    if isinstance(split_size_or_sections, np.integer):
+    if isinstance(split_size_or_sections, (np.integer, Tensor)):
         return split(input, int(split_size_or_sections), d)
-    if not isinstance(split_size_or_sections, (tuple, list)):
-        kind = type_name(split_size_or_sections)
-        raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
     sizes = tuple(split_size_or_sections)
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
     if builtin_sum(sizes) != input._raw.shape[d]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at dimension "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
-from ._matrix import check_info, check_matrix, either, mH, part
+from ._matrix import check_info, check_matrix, check_square, either, mH, part
 from .results import named_result
 
 lu_factor_ex_op = operation(
@@ -207,9 +208,24 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A X = B (X A = B if not `left`, A**H if `adjoint`), from A's `lu_factor`."""
-    check_matrix("torch.linalg.lu_solve", LU, "LU")
     if LU._raw.dtype != B._raw.dtype:
-        raise RuntimeError("linalg.lu_solve: Expected LU and B to have the same dtype")
+        kinds = f"LU of type {cpp_name(LU._raw.dtype)} and B of type {cpp_name(B._raw.dtype)}"
+        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds} instead")
+    if pivots._raw.dtype != "int32":
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    check_matrix("torch.linalg.lu_solve", LU)
+    check_square("linalg.lu_solve", B, "B", square=False)
+    n, side = LU._raw.shape[-1], B._raw.shape[-2 if left else -1]
+    if n != side:
+        raise RuntimeError(
+            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B ({n}x{n} and "
+            f"{B._raw.shape[-2]}x{B._raw.shape[-1]})"
+        )
+    if LU._raw.shape[:-1] != pivots._raw.shape:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots._raw.shape)} instead"
+        )
     return lu_solve_op(LU, pivots, B, left, adjoint)
 
 

@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
-from ._matrix import check_floating, check_matrix, column
+from ._matrix import check_floating, check_matrix
 from .decompositions import svdvals
 from .reductions import sum_dim
 from .reductions import vector_norm as vector_norm_op
@@ -114,7 +115,7 @@ def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype
         result = functions["amax" if ord > 0 else "amin"](values, -1, keepdim)
     if not keepdim:
         return result
-    result = column(operations, result)
+    result = views.unsqueeze(result, -1)
     back = (*order[:-2], n - 2, n - 1)
     return views.permute_op(result, tuple(order.index(d) for d in range(n))) if back else result
 
@@ -143,17 +144,29 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     return vector_norm(A, 2.0, folded, keepdim, dtype=dtype)
 
 
+def _norm_of(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Handed:
+    folded = [dim] if isinstance(dim, int) else dim
+    named = {"dtype": dtype}
+    if isinstance(p, str) and not (p == "fro" and (folded is None or len(folded) <= 2)):
+        return (
+            "linalg",
+            "matrix_norm",
+            (input, p, list(range(input.ndim)) if folded is None else folded, keepdim),
+            named,
+        )
+    return "linalg", "vector_norm", (input, 2 if p == "fro" else 2.0 if p is None else p, folded, keepdim), named
+
+
 @composite(name="norm", out=True)
+@hands_on(_norm_of)
 def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm of all elements, or over `dim`; 'fro' and 'nuc' as in `torch.linalg.matrix_norm`."""
     folded = (dim,) if isinstance(dim, int) else dim
     if p == "fro" and (dim is None or len(folded) <= 2):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    if p == "nuc":
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else folded, keepdim, dtype=dtype)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
-    return vector_norm(input, 2.0 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+    if isinstance(p, str):
+        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else folded, keepdim, dtype=dtype)
+    return vector_norm(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=False, out=True)
@@ -172,7 +185,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_floating("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
-        n, last = values._raw.shape[-1], values.ndim - 1
+        n, last = values._raw.shape[-1], dims.wrap(-1, values.ndim)
         largest, smallest = (views.slice_op(values, last, i, i + 1, 1) for i in (0, n - 1))
         ratio = arithmetic.true_divide(smallest, largest) if p == -2 else arithmetic.true_divide(largest, smallest)
         return views.squeeze_dim(ratio, last)

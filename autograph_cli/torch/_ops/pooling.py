@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from .._core import dims as dim_sizes
+from .._core import dtypes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -147,22 +149,23 @@ def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> t
         else several(stride, dims, name, "stride")
     )
     padding = several(padding, dims, name, "padding")
-    if any(k <= 0 for k in kernel):
-        raise RuntimeError(f"kernel size should be greater than zero, but got kernel size {list(kernel)}")
-    if any(s <= 0 for s in stride):
-        raise RuntimeError("stride should not be zero" if 0 in stride else "stride should be greater than zero")
     return kernel, stride, padding
+
+
+def _shown(letter: str, sizes: Sizes) -> str:
+    """`kH: 1 kW: 2`, as messages have the sizes of each dimension."""
+    return " ".join(f"{letter}{axis}: {n}" for axis, n in zip("THW"[-len(sizes) :], sizes, strict=True))
 
 
 def _check(
     input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> None:
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
-            if name.startswith("avg")
-            else f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {input.ndim}D"
-        )
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError(f"kernel size should be greater than zero, but got {_shown('k', kernel)}")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError(f"stride should be greater than zero, but got {_shown('d', stride)}")
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
     if any(p < 0 for p in padding):
@@ -195,14 +198,6 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
     )
 
 
-def _floating(input: Tensor, name: str) -> None:
-    if input.dtype.is_complex or not input.dtype.is_floating_point:
-        kind = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(
-            str(input.dtype).removeprefix("torch."), str(input.dtype)
-        )
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
-
-
 def _line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
     found = run(views.unsqueeze(input, -2))
@@ -222,8 +217,6 @@ def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, 
     kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
     dilation = several(dilation, dims, name, "dilation")
     _check(input, dims, name, kernel, stride, padding, dilation, ceil)
-    if input.dtype.is_complex:
-        _floating(input, name)
     return maximal[dims](input, kernel, stride, padding, dilation, ceil)
 
 
@@ -413,19 +406,47 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, given: Any) -> Any:
+    """The shape of the planes to fill: what windows leave, or a given one that they could have left."""
+    dims = len(kernel)
+    usual = [(input.shape[d - dims] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(dims)]
+    if given is None:
+        return usual
+    if len(given) == dims + 2:
+        given = given[2:]
+    if len(given) != dims:
+        raise ValueError(
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(given)}'"
+        )
+    for d in range(dims):
+        low, high = usual[d] - stride[d], usual[d] + stride[d]
+        if not low < given[d] < high:
+            raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {low} and {high})')
+    return given
+
+
+def _each(x: Any, dims: int) -> Any:
+    return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,) * dims
+
+
 def _unpool(
     dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any
 ) -> Tensor:
-    kernel, stride, padding = _geometry(f"max_unpool{dims}d", dims, kernel, stride, padding)
-    size = tuple(
-        (n - 1) * s + k - 2 * p for n, s, k, p in zip(input._raw.shape[-dims:], stride, kernel, padding, strict=True)
-    )
-    if output_size is not None:
-        given = tuple(output_size)[-dims:]
-        for d, (n, m, s) in enumerate(zip(given, size, stride, strict=True)):
-            if not m - s < n < m + s:
-                raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {m - s} and {m + s})')
-        size = given
+    kernel, stride, padding = (_each(x, dims) for x in (kernel, kernel if stride is None else stride, padding))
+    size = _unpooled_size(input, kernel, stride, padding, output_size)
+    if dims == 1:
+        lines = _put_back(2, views.unsqueeze(input, -1), views.unsqueeze(indices, -1), (*size, 1))
+        return views.squeeze(lines, -1)
+    return _put_back(dims, input, indices, tuple(size))
+
+
+def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
+    if indices._raw.dtype != "int64":
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}")
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {input.ndim} dimensions."
+        )
     if indices._raw.shape != input._raw.shape:
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got indices tensor "
@@ -443,18 +464,7 @@ def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
     """Elements put back where `max_pool1d` took them from, zeros elsewhere."""
-    stride = kernel_size if stride is None else stride
-    size = None if output_size is None else (*tuple(output_size)[-1:], 1)
-    lines = _unpool(
-        2,
-        views.unsqueeze(input, -1),
-        views.unsqueeze(indices, -1),
-        (*several(kernel_size, 1, "", ""), 1),
-        (*several(stride, 1, "", ""), 1),
-        (*several(padding, 1, "", ""), 0),
-        size,
-    )
-    return views.squeeze(lines, -1)
+    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
@@ -494,7 +504,10 @@ def avg_pool1d(
 ) -> Tensor:
     """The mean of each window of a line."""
     if input.ndim not in (2, 3):
-        raise RuntimeError(f"Expected 2 or 3 dimensions, but got {input.ndim}-dimensional tensor for avg_pool1d")
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking arguments "
+            "for avg_pool1d)"
+        )
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0))
     found: Tensor = _line(lambda x: _avg_pool(2, x, *wide, ceil_mode, count_include_pad, None), input)

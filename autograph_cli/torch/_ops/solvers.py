@@ -14,7 +14,7 @@ from .._core.user_warnings import warn_once
 from .._kernels.meta import readable
 from . import unary as unary
 from . import views
-from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row
+from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
 from .reductions import product_of_others
 from .results import named_result
 
@@ -352,6 +352,7 @@ def triangular_solve(
             raise RuntimeError(
                 f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
             )
+    same_dtype(b, A)
     batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
     b = views.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
     A = views.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .._core import dims
+from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -62,7 +66,27 @@ def _check_window(name: str, window: Tensor | None, win_length: int) -> None:
         )
 
 
+def _stft_of(
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: Any = True,
+    pad_mode: Any = "reflect",
+    normalized: Any = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+    align_to_window: Any = None,
+) -> Handed | None:
+    if center and (type(n_fft) is not int or not isinstance(input, Tensor)):
+        return None  # It fails while the signal is padded.
+    given = (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+    return "inner", "stft", given, {}
+
+
 @composite()
+@hands_on(_stft_of)
 def stft(
     input: Tensor,
     n_fft: int,
@@ -208,7 +232,7 @@ def istft(
     if return_complex:
         frames = c2c(spectrum, (2,), how, False)
     else:
-        spectrum = spectrum if one else views.slice_op(spectrum, 2, 0, n_fft // 2 + 1, 1)
+        spectrum = spectrum if one else views.slice_op(spectrum, dims.wrap(-1, 3), 0, n_fft // 2 + 1, 1)
         frames = c2r(spectrum, (2,), how, n_fft)
     total = n_fft + hop * (count - 1)
     signal = overlap_add(
@@ -217,8 +241,9 @@ def istft(
     squares = views.expand_op(operations.pow_Tensor_Scalar(weights, 2), (1, count, n_fft))
     envelope = overlap_add(squares, (1, total), hop)
     start = n_fft // 2 if center else 0
-    end = start + length if length is not None else (total - n_fft // 2 if center else total)
-    signal, envelope = (views.slice_op(x, 1, start, min(end, total), 1) for x in (signal, envelope))
+    end = start + length if length is not None else total
+    part = views.window(start, end if length is not None or not center else -(n_fft // 2), 1, total)
+    signal, envelope = (views.slice_op(x, 1, *part) for x in (signal, envelope))
     squares = whole(envelope._raw)
     smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
     if smallest < 1e-11:

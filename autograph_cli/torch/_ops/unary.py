@@ -378,8 +378,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
         if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
             raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
         return masked_fill_tensor, input, mask, value
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
     return masked_fill_scalar, input, mask, value
 
 
@@ -421,14 +419,17 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 
 def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors."""
-    from .._core.dispatch import wrap_number
+    from .._core.dispatch import plain_number, wrap_number
     from .creation import scalar_tensor
 
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
         a = scalar_tensor(a, dtype=None)
-    a = a if isinstance(a, Tensor) else wrap_number(a, b)
-    b = b if isinstance(b, Tensor) else wrap_number(b, a)
-    return a, b
+    for number, beside in ((a, b), (b, a)):
+        if not isinstance(number, Tensor):
+            kind = dtypes.number_dtype(plain_number(number), beside._raw.dtype)
+            if dtypes.CATEGORY[kind] == dtypes.INTEGRAL:
+                dtypes.check_held(number, kind)
+    return a if isinstance(a, Tensor) else wrap_number(a, b), b if isinstance(b, Tensor) else wrap_number(b, a)
 
 
 def zero_beside(grad: Tensor) -> Tensor:

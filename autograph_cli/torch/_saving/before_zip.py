@@ -6,15 +6,17 @@ import io
 import pickle
 import pickletools
 import sys
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from .reading import RestrictedMachine
+from .storages import Places
+from .writing import Pickler
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
 """What such a file begins with: the first of its pickles."""
-_VERSION = 1001
+VERSION = 1001
 
 
 def _no_storage(key: str, of: Any, location: str, length: int) -> Any:
@@ -35,7 +37,7 @@ class OldFile:
                 parts.append(data[start : stream.tell()])
             _, version, system, self.pickle, keys = parts
             about = self._plain(system)
-            if self._plain(version) != _VERSION or not isinstance(about, dict):
+            if self._plain(version) != VERSION or not isinstance(about, dict):
                 raise ValueError("its version is not known")
             self.swapped = bool(about.get("little_endian", True)) != (sys.byteorder == "little")
             self._keys = self._plain(keys)
@@ -69,3 +71,22 @@ class OldFile:
             place = end
         if set(storages) - set(self._keys):
             raise RuntimeError("the file is damaged: a storage is missing")
+
+
+def dump(obj: Any, file: IO[bytes], protocol: int) -> None:
+    """Write `obj` as PyTorch did before 1.6: five pickles in a row, then the storages."""
+    system = {
+        "protocol_version": VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+    file.write(MAGIC)
+    for about in (VERSION, system):
+        pickle.dump(about, file, protocol)
+    places = Places()
+    pickler = Pickler(file, places, protocol, (None,))
+    pickler.dump(obj)
+    pickle.dump(list(pickler.lengths), file, protocol)
+    for key, length in pickler.lengths.items():
+        file.write(length.to_bytes(8, sys.byteorder))
+        file.write(places.arrays[int(key)])

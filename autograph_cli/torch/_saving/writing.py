@@ -60,9 +60,13 @@ class Pickler(pickle._Pickler):
 
     dispatch = dict(pickle._Pickler.dispatch)
 
-    def __init__(self, file: IO[bytes], places: Places, protocol: int = 2) -> None:
+    def __init__(self, file: IO[bytes], places: Places, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
         super().__init__(file, protocol)
         self._places = places
+        self._rest = rest
+        """What a reference to a storage ends with: before there were archives, that it is no view of another one."""
+        self.lengths: dict[str, int] = {}
+        """How many elements each storage has."""
         self._names: dict[str, Global] = {}
 
     def _name(self, module: str, name: str) -> Global:
@@ -122,11 +126,12 @@ class Pickler(pickle._Pickler):
             return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
         storage, length, offset, stride = self._places.place(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
+        self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize
         if name is None:
-            place = _InStorage(("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize))
+            place = _InStorage(("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest))
             rest = (requires_grad, OrderedDict(), tensor.dtype)
             return REBUILD_UNTYPED, (place, offset, plain_size(tensor), stride, *rest)
-        place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length))
+        place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
         parts = (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core import dtypes, layout
+from .._core.parsing import parser
 from .._core.registry import functions
 from .._core.state import S
 from .._core.tensor import Tensor
@@ -40,35 +41,41 @@ def _period(m: int, sym: bool) -> int:
     return m if not sym and m > 1 else m - 1
 
 
+_PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_grad": False}
+
+
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
     """A public window from `shape(M, sym, row, **parameters)`, where `row(start, end)` is a row of M numbers."""
     name = shape.__name__.lstrip("_")
     signature = inspect.signature(shape)
 
-    def run(
-        M: int,
-        *args: Any,
-        sym: bool = True,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        **parameters: Any,
-    ) -> Tensor:
+    def run(M: int, *args: Any, **named: Any) -> Tensor:
+        if args:
+            beside = (
+                f" positional arguments (and {len(named)} keyword-only argument{'s' * (len(named) > 1)})"
+                if named
+                else ""
+            )
+            raise TypeError(f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
+        given = {k: named.pop(k, default) for k, default in _PLACED.items()}
+        sym, dtype, layout = named.pop("sym", True), given["dtype"], given["layout"]
         try:
-            signature.bind(M, sym, None, *args, **parameters)
+            signature.bind(M, sym, None, **named)
         except TypeError as error:
             raise TypeError(f"{name}() {error}") from None
         dtype = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
-        placement = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        given["dtype"] = dtype
+        placement = {k: given[k] for k in ("dtype", "device", "requires_grad")}
         if M == 0:
+            parser("torch", "empty").check(((0,),), given)
             return functions["empty"]((0,), **placement)
 
         def row(start: float, end: float) -> Any:
+            parser("torch", "linspace").check((), {"start": start, "end": end, "steps": M, **given})
             return functions["linspace"](start, end, M, **placement)
 
-        made: Tensor = shape(M, sym, row, *args, **parameters)
+        made: Tensor = shape(M, sym, row, **named)
         return functions["ones"]((1,), **placement) if made is None else made
 
     run.__name__ = run.__qualname__ = name

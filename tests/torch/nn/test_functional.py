@@ -36,9 +36,16 @@ def test_bytes_are_resized_in_whole_numbers(mode, antialias, row):
     assert found[0, 0, 0].tolist() == row
 
 
-@pytest.mark.parametrize("dtype, mode", [(torch.int32, "nearest"), (torch.bool, "bilinear"), (torch.int8, "bicubic")])
-def test_other_integers_are_not_resized(dtype, mode):
-    with pytest.raises(NotImplementedError, match=f'"upsample_{mode}2d" not implemented for'):
+@pytest.mark.parametrize(
+    "dtype, mode, kernel",
+    [
+        (torch.int32, "nearest", "upsample_nearest2d_channels_last"),
+        (torch.bool, "bilinear", "upsample_bilinear2d_channels_last"),
+        (torch.int8, "bicubic", "compute_indices_weights_cubic"),
+    ],
+)
+def test_other_integers_are_not_resized(dtype, mode, kernel):
+    with pytest.raises(NotImplementedError, match=f'"{kernel}" not implemented for'):
         torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2).to(dtype), size=(3, 3), mode=mode)
 
 

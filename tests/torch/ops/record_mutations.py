@@ -43,6 +43,7 @@ def report(expected, found):
 
 def main():
     import torch
+    import torch._dynamo  # Once it was stopped half way while it was imported, whatever needs it fails.
 
     from autograph_cli import torch as ours
 

@@ -47,6 +47,7 @@ torch.nn.functional.scaled_dot_product_attention(x, 1, x); torch.nn.functional.g
 torch.Tensor.sum(3); torch.Tensor.sum(); torch.Tensor.view([1], 1); x.abs_(1); x.add_(); x.add_("a"); x.mul_("a"); x.zero_(1)
 x.fill_("a"); x.copy_("a"); x.clamp_("a"); x.numpy(1); x.size("a"); x.to("a"); x.to(dtype="a")
 x.type("a"); x.float(1); x.requires_grad_("a"); x.new_zeros("a"); x.new_full((2,), "a"); x.index_add_(0, i); x.select("a", 0); x.narrow(0, 1)
+torch.bitwise_and(2, 3); torch.bitwise_or(2, 3); torch.bitwise_xor(True, 1); torch.bitwise_left_shift(2, 3); torch.bitwise_right_shift(2, 3)
 torch.device("foo"); torch.device("cuda:x"); torch.device(1.5); torch.device(); torch.zeros(2, device="cuda")
 """.strip()
 
@@ -82,6 +83,10 @@ torch.view_as_real(x); torch.view_as_complex(x); torch.view_as_complex(n[:,:2]);
 torch.imag(x); torch.frac(n); torch.trace(c); torch.linalg.matrix_norm(n); torch.linalg.det(n[:,:2]); torch.linalg.solve(x[:,:2],d)
 torch.linalg.cross(x,d); torch.linalg.vecdot(x,d); torch.inner(x,d); torch.vdot(x[0],d[0]); torch.chain_matmul(x,d.t())
 torch.linalg.multi_dot([x,d.t()]); torch.cov(c).dtype
+torch.mm(c,c.t()); c@c.t(); torch.matmul(c[None],c.t()[None]); torch.bmm(c[None],c.t()[None]); torch.relu(z); F.relu(z); F.relu6(z)
+z.relu_(); torch.relu(z[0,0]); x.split(0); torch.full((1,),1e300); torch.zeros(2,requires_grad=1); torch.special.erfcx(x.half())
+torch.special.zeta(x.half(),x.half()); F.avg_pool2d(c[None,None],1); F.adaptive_max_pool2d(n[None,None],1); torch.split(x,(-1,3))
+torch.cholesky_solve(x[:,:2],d[:,:2]); torch.norm(x,1,True); torch.unique(x,1); F.interpolate(x[None],scale_factor="a")
 """.strip()
 """Calls with tensors of dtypes that the function does not take, or that do not go together."""
 

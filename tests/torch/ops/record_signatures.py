@@ -25,6 +25,8 @@ BEHIND = (
     "triplet_margin_loss",
 )
 """What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
+INNER = ("split", "stft", "_unique2", "unique_dim", "unique_consecutive", "split_with_sizes")
+"""What functions of `torch` that PyTorch has in Python hand their arguments to."""
 BY_HAND = {
     "torch": [
         "tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool pin_memory=False, bool requires_grad=False, DimnameList? names=None)",
@@ -34,6 +36,7 @@ BY_HAND = {
         "frombuffer(PyObject* buffer, *, ScalarType dtype, int64_t count=-1, int64_t offset=0, bool requires_grad=False)",
     ],
     "Tensor": [
+        *(f"{name}()" for name in ("detach", "dim", "element_size", "item", "tolist")),
         "new_tensor(PyObject* data, *, ScalarType dtype=None, Device? device=None, bool requires_grad=False)",
     ],
 }
@@ -142,7 +145,7 @@ def main():
     for space in SPACES:
         lines.append(f"[{space}]")
         for (where, name), signatures in sorted(found.items()):
-            if where != space or not compiled_there(space, name):
+            if where != space or not compiled_there(space, name) or name.startswith("_foreach_"):
                 continue
             if (
                 space == "Tensor"
@@ -152,6 +155,9 @@ def main():
                 lines.append(name)
             else:
                 lines += map(shortened, signatures)
+    lines.append("[inner]")
+    for name in INNER:
+        lines += map(shortened, found["torch", name])
     TARGET.write_text("\n".join([*lines, "[python]", *PYTHON.split("\n")]) + "\n")
     print(f"{len(lines)} lines")
 

@@ -23,6 +23,18 @@ def test_a_file_from_before_zip_archives_is_read(weights_only):
     assert not found["turned"].any()
 
 
+def test_such_a_file_is_written_as_pytorch_does_it():
+    file = io.BytesIO()
+    torch.save(contents(torch), file, _use_new_zipfile_serialization=False)
+    found, expected = torch.load(io.BytesIO(file.getvalue())), contents(torch)
+    for name, tensor in expected.items():
+        assert torch.equal(found[name], tensor)
+        assert (found[name].dtype, found[name].stride()) == (tensor.dtype, tensor.stride())
+    found["x"].zero_()
+    assert not found["turned"].any()
+    assert file.getvalue()[:60] == FILE.read_bytes()[:60]
+
+
 def test_such_a_file_that_ends_early_is_refused():
     data = FILE.read_bytes()
     for end in range(len(data)):

@@ -45,7 +45,7 @@ class TensorDataset(Dataset[Any]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
-        assert all(t.shape[0] == tensors[0].shape[0] for t in tensors), "Size mismatch between tensors"
+        assert all(t.size(0) == tensors[0].size(0) for t in tensors), "Size mismatch between tensors"
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:

@@ -23,15 +23,15 @@ _RUNNER = os.path.join(_OURS, "record", "runner.py")
 _PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
 
 USER, ENGINE, PASS, RUNNER = range(4)
-kinds: dict[str, int] = {}
+file_kinds: dict[str, int] = {}
 """Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no script."""
 
 
 def kind_of(filename: str) -> int:
     """What kind of code a file holds."""
-    kind = kinds.get(filename)
+    kind = file_kinds.get(filename)
     if kind is None:
-        kind = kinds[filename] = _classify(filename)
+        kind = file_kinds[filename] = _classify(filename)
     return kind
 
 

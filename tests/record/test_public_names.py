@@ -8,7 +8,7 @@ import pytest
 
 from autograph_cli import torch as engine
 from autograph_cli.record.imports import serve
-from autograph_cli.record.naming import is_ours
+from autograph_cli.record.public_names import is_ours
 
 AS_IN_PYTORCH = {
     "torch.nn.Linear": "torch.nn.modules.linear.Linear",

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from typing import Any
 
-from autograph_cli.record.readable import readable, readable_source
+from autograph_cli.engines.builtin_readable import readable, readable_source
 from autograph_cli.torch._core.node import Node
 
 SHORT = 8

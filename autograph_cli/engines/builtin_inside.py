@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.record.values import summary
 from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.gradients import fit_recorded, like_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.schema import REQUIRED
-from autograph_cli.torch._core.state import L, S
+from autograph_cli.torch._core.state import L
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
 
@@ -26,8 +25,8 @@ _GRADIENTS = ("float", "bfloat", "complex")
 class Inside:
     """Gathers the operations that are computed while a node runs; tensors are known by their arrays or themselves."""
 
-    def __init__(self, node: EngineNode, grad: Any, values: bool) -> None:
-        self.node, self.values = node, values
+    def __init__(self, node: EngineNode, grad: Any, summary: Callable[[Any], Any] | None) -> None:
+        self.node, self.summary = node, summary
         self.nodes: list[Node] = []
         self.roots: list[Root] = []
         self._names: dict[int, str] = {}
@@ -42,23 +41,23 @@ class Inside:
                 self._name(item._raw, name)
 
     @classmethod
-    def of(cls, node: EngineNode, grad: Any, *, values: bool = False) -> Inside | None:
+    def of(cls, node: EngineNode, grad: Any, summary: Callable[[Any], Any] | None = None) -> Inside | None:
         """What to follow a node with that is about to run; None for one whose work is not made of operations.
 
-        With `values`, the numbers of each tensor are noted too.
+        With `summary`, what it says of the numbers of each tensor is noted too.
         """
         if isinstance(node, CopySlices) or (node._operation is None and not hasattr(node, "_forward_cls")):
             return None
         if any(item.__class__ is Packed and item.unpack is not itself for item in node._saved or ()):
             return None  # to open what a hook has packed is the script's own code
-        return cls(node, grad, values)
+        return cls(node, grad, summary)
 
     def run(self, grad: Any) -> None:
         """Run the formula once more, as operations on tensors; nothing of it is seen outside."""
         several = isinstance(grad, (list, tuple))
         given = [self._given(g) for g in grad] if several else self._given(grad)
-        observer, mode = S.observer, L.grad
-        S.observer, L.grad = None, False
+        mode = L.grad
+        L.grad = False  # so no node is made, and no observer told
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -68,7 +67,7 @@ class Inside:
         except Exception:  # the pass itself is about to raise the same
             return
         finally:
-            S.observer, L.grad = observer, mode
+            L.grad = mode
         for name, g in zip(_inputs(self.node, len(fitted)), fitted, strict=True):
             if g is not None:
                 edge = self._place(g)
@@ -137,7 +136,7 @@ class Inside:
         return known
 
     def _measured(self, raws: list[Any], lines: tuple[str, ...] = ()) -> Measured | None:
-        measured = Measured(tuple(map(summary, raws)) if self.values else (), formula=lines)
+        measured = Measured(tuple(map(self.summary, raws)) if self.summary is not None else (), formula=lines)
         return measured if measured != Measured() else None
 
     def _given(self, g: Any) -> Any:

@@ -1,0 +1,134 @@
+"""Differentiates a graph of the built-in engine once more, without a trace of it in the script's own run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.engines.builtin_saved import bytes_kept
+from autograph_cli.engines.protocol import CannotDerive
+from autograph_cli.torch._core.backward import grad
+from autograph_cli.torch._core.device_dispatch import filled
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, like_of
+from autograph_cli.torch._core.registry import functions
+from autograph_cli.torch._core.saved_tensors import Packed
+from autograph_cli.torch._core.state import L, S
+from autograph_cli.torch._core.tensor import Tensor, make
+
+MOST_BYTES = 256 * 2**20
+"""A graph that keeps more is not differentiated unasked: memory could double."""
+_SERVED = ("autograph_cli", "torch", "torchvision", "safetensors")
+
+
+def gradients(observer: Any, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
+    """The leaves that the roots hang on, and their gradients with a graph, of which the observer is told.
+
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. Raises `CannotDerive` where it is
+    better not to run the graph.
+    """
+    leaves, nodes = _survey(roots, custom)
+    with _unseen(observer, nodes):
+        return leaves, grad(list(roots), leaves, [_ones(root) for root in roots], create_graph=True, allow_unused=True)
+
+
+def _survey(roots: Sequence[Tensor], custom: bool) -> tuple[list[Tensor], list[Node]]:
+    """The leaves and nodes that the roots hang on; raises `CannotDerive` where it is better not to run them."""
+    stack = [root.grad_fn for root in roots if root.grad_fn is not None]
+    met, leaves = set(stack), []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, AccumulateGrad):
+            leaves.append(node)
+            continue
+        _check(node, custom)
+        for edge in node._edges:
+            if edge is not None and edge[0] not in met:
+                met.add(edge[0])
+                stack.append(edge[0])
+    if not leaves:
+        raise CannotDerive("not made: the roots hang on no leaf")
+    if bytes_kept(met) > MOST_BYTES:
+        raise CannotDerive(f"not made: the graph keeps more than {MOST_BYTES >> 20} MiB for backward")
+    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf._seq)], list(met)
+
+
+def _check(node: Node, custom: bool) -> None:
+    if node._saved is None:
+        raise CannotDerive("not made: a backward pass has freed the graph")
+    if any(isinstance(item, Packed) for item in node._saved):
+        raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
+    if not custom and _is_custom(type(node)):
+        name = node._name().removesuffix("Backward")
+        raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
+
+
+def _is_custom(cls: type[Node]) -> bool:
+    """Whether the backward of these nodes is code of the script."""
+    function = getattr(cls, "_forward_cls", None)
+    return function is not None and function.__module__.partition(".")[0] not in _SERVED
+
+
+@contextlib.contextmanager
+def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
+    """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
+    modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
+    before = S.observer, S.special - S.reserved - S.lazy, {name: getattr(L, name) for name in modes}
+    extras = [(node, node._extra) for node in nodes if node._extra is not None]
+    metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
+    quiet = io.StringIO()
+    try:
+        S.observer, S.special = observer, S.reserved + S.lazy
+        L.grad, L.inference, L.saved_hooks, L.anomaly, L.current, L.autocast = True, False, (), False, None, None
+        for node, extra in extras:
+            node._extra = Extra()
+            node._extra.versions = extra.versions
+        for meta, _ in metas:
+            meta.hooks = None
+        with (
+            contextlib.redirect_stdout(quiet),
+            contextlib.redirect_stderr(quiet),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            _same_random_numbers(),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        S.observer, special, kept = before
+        S.special = special + S.reserved + S.lazy
+        for name, value in kept.items():
+            setattr(L, name, value)
+        for node, extra in extras:
+            node._extra = extra
+        for meta, hooks in metas:
+            meta.hooks = hooks
+
+
+@contextlib.contextmanager
+def _same_random_numbers() -> Iterator[None]:
+    """Put back every generator that code of the script may have drawn from."""
+    ours = functions.get("get_rng_state"), functions.get("set_rng_state")
+    before = random.getstate(), np.random.get_state(), ours[0]() if ours[0] else None
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+        if ours[1]:
+            ours[1](before[2])
+
+
+def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and node.variable._meta is not None:
+            yield node.variable._meta
+
+
+def _ones(root: Tensor) -> Tensor:
+    return make(filled(like_of(root._raw), 1))

@@ -1,0 +1,209 @@
+"""What nodes of the built-in engine keep for backward: names, types, bytes and shared memory, without the values."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.engines.protocol import Output, Saved, Text, shown
+from autograph_cli.graph import TensorType
+from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._core.dims import Given
+from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
+from autograph_cli.torch._core.saved_attributes import attribute
+from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
+from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._kernels.meta import Meta
+
+_PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
+"""Classes of what can be kept without keeping anything else."""
+_TENSORS = frozenset((Tensor, SavedResult))
+_array = np.ndarray
+_ZEROS = itertools.repeat(0)
+Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
+"""For each thing that a node keeps, the edge of the input or the output that it is."""
+
+
+def look(node: Node) -> Any:
+    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every step."""
+    items = node._saved
+    if not items:
+        return None
+    if not _is_simple(node.__class__):
+        return None, _items_seen(node), None if node._operation is not None else (node._item_edges, node._item_results)
+    extra = node._extra
+    return None if extra is None else extra.versions, [
+        [raw.dtype, raw.shape, id(raw) if raw.base is None else id(owner(raw)), raw.nbytes]
+        if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+        else item
+        if item.__class__ in _PLAIN or item.__class__ is tuple
+        else _seen(item)
+        for item in items
+    ]
+
+
+def _items_seen(node: Node) -> list[tuple[str, Any, int]]:
+    return [(name, _seen(item), version) for name, item, version in _items(node)]
+
+
+def _seen(item: Any) -> Any:
+    """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
+    kind = item.__class__
+    if kind is not Packed and hasattr(item, "_raw"):
+        raw = item._raw
+        shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
+        return [raw.dtype, shape, id(owner(raw)), raw.nbytes]
+    if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
+        return item
+    return Text("packed by a hook" if kind is Packed else shown(item))
+
+
+def saved(
+    cls: type[Node], looked: Any, storages: dict[int, int], start: int
+) -> tuple[tuple[Saved, ...], Places | None]:
+    """What a node keeps, and, of a custom Function, which inputs and outputs these are.
+
+    `storages` numbers the memory that was met, by id, the first one `start`.
+    """
+    versions, items, *places = looked
+    if not places:
+        numbers = map((versions or {}).get, itertools.count(), _ZEROS)
+        items = zip(_labels(cls), items, numbers, strict=False)
+    found: list[Saved] = []
+    for name, item, version in items:
+        if item.__class__ is list:
+            dtype, shape, storage, size = item
+            found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
+        elif item is not None:
+            found.append((name, None, item, 0, 0, 0))
+    return tuple(found), places[0] if places else None
+
+
+@functools.cache
+def _is_simple(cls: type[Node]) -> bool:
+    """Whether nodes of this class keep no list of tensors."""
+    operation = cls._operation
+    return operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
+
+
+def _items(node: Node) -> list[tuple[str, Any, int]]:
+    """What a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
+    if isinstance(node, CopySlices):
+        node = node.function()
+    items = node._saved or ()
+    labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    extra = node._extra
+    versions = None if extra is None else extra.versions
+    found = []
+    for place, (label, item) in enumerate(zip(labels, items, strict=False)):
+        if item is None:
+            continue
+        kind = item.__class__
+        if (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
+            found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
+        elif kind is SavedList:
+            parts = enumerate(zip(item._items, item._versions, strict=True))
+            found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
+        else:
+            found.append((label, item, versions.get(place, 0) if versions else 0))
+    return found
+
+
+def _is_size(item: Any) -> bool:
+    """Whether this is a shape or the like: quickly told, as there are many."""
+    return not item or item[0].__class__ is int
+
+
+@functools.cache
+def _labels(cls: type[Node]) -> tuple[str, ...]:
+    return tuple(map(attribute, cls._item_names))
+
+
+def kept_outputs(
+    number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], places: Places | None
+) -> Iterator[tuple[Output, int]]:
+    """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
+    edges, results = places or (cls._item_edges, cls._item_results)
+    labels = _labels(cls) or tuple(f"saved_tensors[{place}]" for place in range(len(edges)))
+    ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
+    for name, dtype, _, storage, _, _ in kept:
+        edge, result = ends.get(name, (None, None))
+        output = following[edge] if edge is not None and edge < len(following) else None
+        if dtype is not None and result is not None:
+            yield (number, result), storage
+        elif dtype is not None and output is not None:
+            yield output, storage
+
+
+def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
+    """The types of a node's outputs, or of a tensor where there is no node."""
+    return [_type(each) for each in (like if cls is not None and cls._multiple else [like])]
+
+
+@functools.lru_cache(1024)
+def saved_type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
+    """The type of a tensor that is kept."""
+    return TensorType(dtype.name, tuple(shape), "meta" if shape.__class__ is MetaLike else "cpu")
+
+
+def _type(like: Any) -> TensorType:
+    if like is None:  # an output of a custom Function that is no tensor
+        return TensorType("object", ())
+    shape, dtype = shape_dtype(like)
+    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")
+
+
+def storages(tensors: Iterable[Tensor]) -> list[int]:
+    """The ids of the memory in which tensors lie."""
+    return [
+        id(raw) if (raw := tensor._raw).__class__ is _array and raw.base is None else id(owner(raw))
+        for tensor in tensors
+    ]
+
+
+def owner(raw: Any) -> Any:
+    """The array whose memory this is, or what stands for it where there is none."""
+    if raw.__class__ is _array:
+        base = raw.base
+        if base is None:
+            return raw
+        if base.__class__ is _array and base.base is None:
+            return base
+    return raw.memory if raw.__class__ is Meta else memory.owner(raw)
+
+
+def leaf_bytes(leaves: Iterable[Tensor]) -> tuple[int, int]:
+    """The bytes of these leaves, and of their gradients."""
+    parameters = [leaf for leaf in leaves if leaf._edge is LEAF]
+    return bytes_of(parameters), bytes_of(
+        [m.grad for x in parameters if (m := x._meta) is not None and m.grad is not None]
+    )
+
+
+def bytes_of(tensors: Iterable[Tensor]) -> int:
+    """The bytes of tensors; memory that several of them share counts once."""
+    sizes: dict[int, int] = {}
+    for tensor in tensors:
+        raw = tensor._raw
+        place = id(owner(raw))
+        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.places.nbytes
+        if size > sizes.get(place, -1):
+            sizes[place] = size
+    return sum(sizes.values())
+
+
+def bytes_kept(nodes: Iterable[Node]) -> int:
+    """The bytes that these nodes keep; memory that several of them share counts once, what is on `meta` not at all."""
+    sizes: dict[int, int] = {}
+    for node in nodes:
+        for _, item, _ in _items(node):
+            raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
+            if raw is not None and raw.__class__ is not Meta:
+                place = id(owner(raw))
+                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
+    return sum(sizes.values())

@@ -1,0 +1,276 @@
+"""How a recorder hears an engine: the events that it is told of, and the facts that it may ask for.
+
+An engine tells plain data: numbers, classes, types, and weak references to what may die. So what a recorder writes down
+holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process; what has no
+node, a tensor without gradient, gets a negative number from the recorder.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+
+from autograph_cli.graph import Graph, TensorType
+
+_LONGEST = 60
+
+Output = int | tuple[int, int]
+"""An output of a node: the node's number where it is output 0, else (number, output)."""
+Saved = tuple[str, Any, Any, int, int, int]
+"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
+ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
+"""A call of a module that is going on: its number, the module and the arguments."""
+
+
+def key_of(output: Output) -> int:
+    """The number of the node that an output is of."""
+    return output if output.__class__ is int else output[0]  # type: ignore[index]
+
+
+def number_of(output: Output) -> int:
+    """Which output of its node it is."""
+    return 0 if output.__class__ is int else output[1]  # type: ignore[index]
+
+
+class Text(str):
+    """A kept value that is shown as it is, without quotes."""
+
+    __slots__ = ()
+
+
+def shown(item: Any) -> str:
+    """A kept value that is no tensor, as text that is the same on every run."""
+    if isinstance(item, Text):
+        return str(item)
+    if isinstance(item, (bool, int, float, complex, str)):
+        text = repr(item)
+    elif isinstance(item, np.dtype):
+        text = item.name
+    elif isinstance(item, (tuple, list)):
+        parts = ", ".join(map(shown, item))
+        text = f"({parts},)" if len(item) == 1 else f"({parts})"
+    else:
+        text = type(item).__name__
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+class BackwardCall(Protocol):
+    """One `backward` or `grad` call."""
+
+    kind: str
+    """`backward` or `grad`."""
+    roots: Any
+    keeps_graph: bool
+    create_graph: bool
+    ran: list[Any]
+    """The nodes that it ran, in order."""
+    watch: Callable[[Any, Any], None] | None
+    """Called with each node that is about to run and its gradient; a listener may put it here."""
+
+
+class Inside(Protocol):
+    """Gathers the operations that the backward of one node runs."""
+
+    node: Any
+
+    def run(self, grad: Any) -> None:
+        """Run the node's formula once more, where that is how they are found."""
+
+    def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Any]) -> None:
+        """An operation was computed while the node ran."""
+
+    def graph(self) -> Graph:
+        """What was gathered."""
+
+
+class CannotDerive(Exception):
+    """Why no derivative graph was made, as a sentence."""
+
+
+class Listener(Protocol):
+    """What an engine tells. All is told under `lock`, in the thread in which it happens."""
+
+    lock: Any
+    known: dict[int, Any]
+    """The numbers of the nodes that were told of, and what was noted of each."""
+    tensors: dict[int, tuple[weakref.ref[Any], int]]
+    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known by."""
+    count: int
+    """How many events were noted."""
+
+    def operation(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+        op: str,
+        parent: int | None,
+        calls: Sequence[ModuleCall],
+    ) -> None:
+        """An operation ran that left a node of this class, and `like` tells the types of its outputs.
+
+        `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
+        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been entered and not left.
+        """
+
+    def earlier(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+    ) -> None:
+        """There is a node that was made before the engine was listened to."""
+
+    def leaf(self, number: int, variable: Any, cls: type, like: Any, parent: int | None) -> int:
+        """A node of this number adds up the gradient of a leaf; the answer is the number by which the leaf is known."""
+
+    def input(self, tensor: Any) -> int:
+        """A tensor without gradient was computed with; the answer is the number by which it is known."""
+
+    def withdrawn(self, number: int) -> None:
+        """The operation of this number is part of the one that is told next."""
+
+    def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
+        """An operation was told; what was told after event `newest` came with it. Only where the engine is `measured`."""
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+
+    def ends(self, call: BackwardCall) -> None:
+        """The backward call is over, also when it failed."""
+
+    def failed(self, error: Exception) -> None:
+        """The listener made an error, which the script must not see."""
+
+
+class Engine(Protocol):
+    """A connection of one recorder to an engine."""
+
+    @property
+    def tensor(self) -> type:
+        """The class of tensors."""
+
+    measured: bool
+    """Whether the listener is told of what was `made`."""
+
+    # -- listening
+
+    def start(self) -> None:
+        """Tell the listener what happens from now on."""
+
+    def stop(self) -> None:
+        """Tell it no more."""
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Tell the listener within the block only; who listened before does so again after it."""
+
+    def calls(self) -> Sequence[ModuleCall]:
+        """The calls of modules that this thread has entered and not left, the innermost last."""
+
+    # -- facts of tensors
+
+    def output(self, tensor: Any) -> Output | None:
+        """The output that a tensor is, if it is one, or a leaf or an input that was told of."""
+
+    def root(self, root: Any) -> Output | None:
+        """The output that a root of a backward call is."""
+
+    def is_leaf(self, tensor: Any) -> bool:
+        """Whether the tensor is a leaf that asks for its gradient."""
+
+    def base(self, tensor: Any) -> Any:
+        """What the tensor is a view of."""
+
+    def free_base(self, tensor: Any) -> Any:
+        """What the tensor is a view of, if that has no gradient."""
+
+    def like(self, tensor: Any) -> Any:
+        """The type of a tensor, for `types` to read."""
+
+    def storages(self, tensors: Iterable[Any]) -> list[int]:
+        """The ids of the memory in which tensors lie."""
+
+    def refresh(self, tensor: Any) -> None:
+        """Bring the history of a view up to date, whose base was changed."""
+
+    def leaf_bytes(self, leaves: Iterable[Any]) -> tuple[int, int]:
+        """The bytes of these leaves, and those of their gradients."""
+
+    def bytes_of(self, tensors: Iterable[Any]) -> int:
+        """The bytes of these tensors."""
+
+    def optimizers(self) -> type:
+        """The class of optimizers."""
+
+    # -- facts of nodes
+
+    def number(self, node: Any) -> int:
+        """The number by which a node is known; one that was not told of is told of now."""
+
+    def numbers(self, nodes: Iterable[Any]) -> list[int]:
+        """The number of each of these nodes."""
+
+    def names(self, cls: Any) -> tuple[str, str]:
+        """The name of a node of this class, and that of its operation."""
+
+    def types(self, cls: Any, like: Any) -> list[TensorType]:
+        """The types of a node's outputs; of an input, which has no class, its own."""
+
+    def formula(self, cls: Any) -> tuple[str, ...]:
+        """The lines that tell how nodes of this class compute their gradients."""
+
+    def look(self, node: Any) -> Any:
+        """What a living node keeps, as plain data for `saved`; None if it keeps nothing."""
+
+    def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
+        """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
+
+        `storages` numbers the memory that was met, by id, the first one `start`.
+        """
+
+    def saved_type(self, dtype: Any, shape: Any) -> TensorType:
+        """The type of a tensor that is kept."""
+
+    def kept_outputs(
+        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: Any
+    ) -> Iterable[tuple[Output, int]]:
+        """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
+
+    # -- what is done on request
+
+    def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The leaves that the roots hang on, and their gradients with a graph, unseen by the script.
+
+        With `custom`, code of the script may run once more. Raises `CannotDerive`.
+        """
+
+    def watch_operations(self, watcher: Callable[..., None] | None) -> None:
+        """Call this with each operation, its arguments, its outputs and the nanoseconds that it took; None ends it."""
+
+    def operation_of(self, node: Any) -> Any:
+        """The operation that such nodes are of, as a watcher is given it; None for a custom Function."""
+
+    def runs(self) -> Any:
+        """The node whose backward is running."""
+
+    def adds_up(self, node: Any) -> bool:
+        """Whether the node adds up the gradient of a leaf."""
+
+    def array(self, x: Any) -> Any:
+        """The numbers of a tensor or of a gradient."""
+
+    def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
+        """The numbers that an operation made."""
+
+    def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
+        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there are none."""

@@ -1,0 +1,126 @@
+"""The arguments of an operation that are no tensors, as short as a picture has room for: `pow 2`, `sum dim 1`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autograph_cli.graph.records import Node
+
+LONGEST = 30
+"""Characters that the arguments of one operation may take."""
+_SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type", "sym_numel")
+_USUAL = {
+    "alpha": (1, 1.0),
+    "beta": (1,),
+    "keepdim": (False,),
+    "reduction": (1,),
+    "ignore_index": (-100,),
+    "label_smoothing": (0, 0.0),
+    "half_to_float": (False,),
+    "training": (True,),
+    "train": (True,),
+    "eps": (1e-05, 1e-08, 1e-12),
+    "momentum": (0.1,),
+    "correction": (1,),
+    "step": (1,),
+    "approximate": ("none",),
+    "align_corners": (False,),
+    "padding_idx": (-1,),
+    "scale_grad_by_freq": (False,),
+    "sparse": (False,),
+    "cudnn_enabled": (True, False),
+    "is_causal": (False,),
+    "dropout_p": (0.0,),
+    "descending": (False,),
+    "stable": (True, False),
+    "upper": (False,),
+}
+"""Values that go without saying."""
+
+Plain = Mapping[str, Any]
+
+
+def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
+    """The plain arguments of a node's operation; `shapes` are those of the tensors that it was given.
+
+    >>> from autograph_cli.graph.records import Saved
+    >>> arguments_text(Node(0, "operation", "PowBackward0", "pow", (), saved=(Saved("_saved_exponent", value="2"),)))
+    '2'
+    """
+    plain = {saved.name.removeprefix("_saved_"): _value(saved.value) for saved in node.saved if saved.type is None}
+    write = _WRITTEN.get(node.op)
+    text = _listed(plain) if write is None else write(plain, shapes)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(_short, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _listed(plain: Plain) -> str:
+    """What does not go without saying, as `dim 1, keepdim`."""
+    words = []
+    for name, value in plain.items():
+        usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, ()))
+        if usual or value is None or value == () or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
+            continue
+        words.append(name if value is True else f"{name} {_short(value)}")
+    return ", ".join(words)
+
+
+def _by(sign: str, name: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
+    """A number beside the operation's sign."""
+    return lambda plain, shapes: f"{sign} {_short(plain[name])}".strip() if plain.get(name) is not None else ""
+
+
+def _window(plain: Plain, kernel: Sequence[int]) -> str:
+    """A window as papers tell it: `3×3 s2 p1`, without what is usual."""
+    words = ["×".join(map(str, kernel))] if kernel else []
+    for letter, name, usual in (("s", "stride", 1), ("p", "padding", 0), ("d", "dilation", 1)):
+        value = plain.get(name)
+        values = value if isinstance(value, tuple) else () if value is None else (value,)
+        if any(number != usual for number in values):
+            told = values[:1] if len(set(values)) == 1 else values
+            words.append(letter + "×".join(map(_short, told)))
+    if plain.get("groups", 1) not in (1, None):
+        words.append(f"g{plain['groups']}")
+    return " ".join([*words, *(["transposed"] if plain.get("transposed") is True else [])])
+
+
+def _convolution(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
+    return _window(plain, shapes[1][2:] if len(shapes) > 1 else ())
+
+
+def _pooling(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
+    kernel = plain.get("kernel_size", ())
+    kernel = kernel if isinstance(kernel, tuple) else (kernel,)
+    whole = plain.get("stride") in (kernel, ())
+    return _window({name: value for name, value in plain.items() if not (whole and name == "stride")}, kernel)
+
+
+def _slice(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
+    start, end, step = (plain.get(name) for name in ("start", "end", "step"))
+    ends = f"{start or ''}:{'' if end is None or abs(end) >= 2**62 else end}" + (f":{step}" if step != 1 else "")
+    return f"dim {plain.get('dim')}, {ends}"
+
+
+_WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
+    "mul": _by("×", "other"),
+    "div": _by("÷", "other"),
+    "pow": _by("", "exponent"),
+    "convolution": _convolution,
+    **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"), _pooling),
+    "slice": _slice,
+}
+"""Operations whose arguments have a shorter form than a list of names and values."""

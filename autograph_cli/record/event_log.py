@@ -1,0 +1,527 @@
+"""The event log: what ran, as small tuples of plain data, for as long as a step that is kept may hang on it.
+
+Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked out from these
+tuples later: they become records of a graph only when a step is kept (`build.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
+from autograph_cli.record.modules import CallEvent, Modules, was_given
+from autograph_cli.record.source_locations import PASS, RUNNER, USER, Site, file_kinds, kind_of
+
+LIMIT = 10_000
+"""So many events may gather before those of dead nodes are swept away."""
+BATCH = 500
+"""So many events gather before dead ones of finished steps are dropped."""
+CALLS = 1_000
+"""So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
+
+OPERATION, LEAF, INPUT = "operation", "leaf", "input"
+
+
+Names = dict[int, dict[int, list[str]]]
+
+
+class BackwardEvent:
+    """One backward call."""
+
+    __slots__ = (
+        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran", "roots", "site",
+    )  # fmt: skip
+
+    def __init__(self, number: int, call: str, create_graph: bool) -> None:
+        self.number = number
+        self.call = call
+        self.create_graph = create_graph
+        self.newest = self.newest_key = 0
+        """The newest event when the call began, and the highest sequence number of a node."""
+        self.outside = 0
+        """How many calls of modules were going on when it began."""
+        self.error = 0
+        """The id of the exception that was being handled when the call began."""
+        self.failed = False
+        self.site: Site | None = None
+        self.roots: tuple[Output, ...] = ()
+        self.ran: list[int] = []
+        self.order = 1
+
+
+class Event(NamedTuple):
+    """An operation that left a node, a leaf (however often its node is made anew) or an input without gradient."""
+
+    number: int
+    """Its place in the order in which things were met."""
+    key: int
+    """The node's sequence number; of an input, a negative one."""
+    kind: str
+    ref: weakref.ref[Any]
+    """The node; of leaves and inputs, the tensor."""
+    cls: type | None
+    """The class of the node; None for an input."""
+    like: Any
+    next: tuple[Output | None, ...] = ()
+    args: tuple[Output, ...] = ()
+    parent: int | None = None
+    made_by: BackwardEvent | None = None
+    code: CodeType | None = None
+    offset: int = 0
+    op: str = ""
+    """The operation's name where the class does not tell it: of changes in place."""
+    call: CallEvent | None = None
+    """The call of a module that it ran in, or in which an input was made."""
+    owner: str = ""
+    """The path of the module that a leaf or an input belongs to."""
+
+    @property
+    def is_operation(self) -> bool:
+        return self.kind == OPERATION
+
+    @property
+    def order(self) -> int:
+        return 0 if self.made_by is None else self.made_by.order
+
+
+_event = tuple.__new__
+
+
+class StepLog:
+    """What one thread has done since its last step ended."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.finished = False
+        self.passes: list[BackwardEvent] = []
+        self.running: list[BackwardEvent] = []
+        """The backward calls that are going on, the innermost last."""
+        self.variables: list[tuple[str, Output]] = []
+        """The variables that were found at the last backward call."""
+        self.derived: tuple[Any, str | None] = None, ""
+        """What makes its derivative graph, and how that came about, as of the last backward call."""
+        self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
+        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
+        self.found: Any = None
+        """What was measured, if anything was to be."""
+        self.older = True
+        """Whether its nodes hang on those of older steps, as far as is known."""
+        self.storages: dict[int, int] = {}
+        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
+
+    @property
+    def has_operations(self) -> bool:
+        return any(event.kind == OPERATION for event in self.events)
+
+
+class _Thread(threading.local):
+    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are known."""
+
+    def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
+        self._steps = steps
+        self.calls: list[CallEvent] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """A new step."""
+        self.step = StepLog()
+        self._steps.add(self.step)
+
+
+_logs: weakref.WeakSet[EventLog] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """In a child process no other thread lives that could let go of a lock."""
+    for log in _logs:
+        log.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
+class EventLog:
+    """Events by key, in order. It holds no tensor and no node."""
+
+    def __init__(self, engine: Callable[[Listener], Engine], failed: Callable[[Exception], None]) -> None:
+        self.lock = threading.RLock()
+        _logs.add(self)
+        self.known: dict[int, Event] = {}
+        self.failed = failed
+        self.engine = engine(self)
+        self._connect = engine
+        self.count = 0
+        self.calls = 0
+        self.tensors: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """Of leaves and inputs, by id: the tensor and its key."""
+        self.windows: dict[int, tuple[weakref.ref[Any], list[int]]] = {}
+        """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
+        self.names: Names = {}
+        """The variables of each output, by its event's number and its own, the first one first."""
+        self.borrowed: Names = {}
+        """The variables of what an input is a view of, likewise."""
+        self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
+        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that is."""
+        self.new_leaves = False
+        """Whether leaves were met since somebody looked for their names."""
+        self.newest_key = 0
+        """The highest sequence number that was met."""
+        self.derivatives = False
+        """Whether a backward call has made nodes."""
+        self.measures: Any = None
+        """What measures beside the log, if anything does."""
+        self.steps: weakref.WeakSet[StepLog] = weakref.WeakSet()
+        """Those that are going on, in all threads, and those that are wanted still."""
+        self.thread = _Thread(self.steps)
+        self.modules = Modules(self.engine.tensor)
+        self.limit, self.most_calls = LIMIT, CALLS
+        self.settled = 0
+        """Events up to this number are left to `sweep`."""
+
+    @property
+    def step(self) -> StepLog:
+        """The step that is going on in this thread."""
+        return self.thread.step
+
+    def copy(self) -> EventLog:
+        """A log that goes on from here by itself, in this thread."""
+        other = EventLog(self._connect, _raise)
+        other.known.update(self.known)
+        other.tensors, other.names = dict(self.tensors), _copied(self.names)
+        other.windows = {name: (ref, list(views)) for name, (ref, views) in self.windows.items()}
+        other.borrowed, other.saved = _copied(self.borrowed), dict(self.saved)
+        other.count, other.newest_key, other.limit = self.count, self.newest_key, sys.maxsize
+        other.modules = self.modules
+        step = other.step
+        step.events, step.passes = list(self.step.events), list(self.step.passes)
+        step.looked = list(self.step.looked)
+        return other
+
+    # -- what the engine tells
+
+    def operation(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+        op: str,
+        parent: int | None,
+        calls: Sequence[ModuleCall],
+    ) -> None:
+        """An operation ran."""
+        thread = self.thread
+        step = thread.step
+        running = step.running
+        made_by, depth = None, len(calls)
+        if running:
+            made_by, self.derivatives = running[-1], True
+            depth = depth if depth > made_by.outside else 0
+        else:
+            parent = None
+        call = None
+        if depth:
+            known = thread.calls
+            same = len(known) == depth and known[-1].serial == calls[-1][0]
+            call = known[-1] if same else self.modules.enter(known, calls)
+        code, offset = self.site(made_by)
+        self.count = count = self.count + 1
+        self.newest_key = number
+        event = _event(
+            Event,
+            (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, code, offset, op, call, ""),
+        )
+        self.known[number] = event
+        step.events.append(event)
+        if len(self.known) > self.limit:
+            self.sweep()
+
+    def earlier(
+        self,
+        number: int,
+        ref: weakref.ref[Any],
+        cls: type,
+        like: Any,
+        next: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+    ) -> None:
+        """There is a node of which nothing was told when it was made."""
+        self.count += 1
+        self._add(Event(self.count, number, OPERATION, ref, cls, like, next, args))
+
+    def leaf(self, number: int, variable: Any, cls: type, like: Any, parent: int | None) -> int:
+        """A leaf goes by the number of the first node that added up its gradient."""
+        held = self.tensors.get(id(variable))
+        if held is not None and held[1] >= 0 and held[0]() is variable and held[1] in self.known:
+            return held[1]
+        self.count += 1
+        self.new_leaves = True
+        running = self.step.running
+        made_by = running[-1] if running and parent is not None and number > running[-1].newest_key else None
+        ref = weakref.ref(variable)
+        call, owner = self._belongs(variable)
+        parent = None if made_by is None else parent
+        self._add(
+            Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
+        )
+        self.newest_key = max(number, self.newest_key)
+        self.tensors[id(variable)] = ref, number
+        return number
+
+    def input(self, tensor: Any) -> int:
+        """A tensor without gradient gets a number of its own."""
+        self.count += 1
+        key, ref = -self.count, weakref.ref(tensor)
+        call, owner = self._belongs(tensor)
+        self._add(Event(self.count, key, INPUT, ref, None, self.engine.like(tensor), call=call, owner=owner))
+        self.tensors[id(tensor)] = ref, key
+        base = self.engine.free_base(tensor)
+        if base is not None:
+            views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
+            views.append(self.count)
+            del views[:-CALLS]
+        return key
+
+    def withdrawn(self, number: int) -> None:
+        """An operation is part of the one that is told next."""
+        event = self.known.pop(number, None)
+        events = self.step.events
+        place = next((place for place in range(len(events) - 1, -1, -1) if events[place] is event), None)
+        if place is not None:
+            del events[place]
+
+    def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
+        """All of an operation was told."""
+        self.measures.created(self, self.known[number], node, outputs, newest)
+
+    def begins(self, call: BackwardCall) -> None:
+        """A backward call is about to run."""
+        step, engine = self.step, self.engine
+        entry = BackwardEvent(self.calls, call.kind, call.create_graph)
+        self.calls += 1
+        entry.outside = len(engine.calls())
+        code, offset = self.site(None)
+        entry.site = None if code is None else (code, offset)
+        entry.newest, entry.newest_key = self.count, self.newest_key
+        entry.roots = tuple([output for output in map(engine.root, call.roots) if output is not None])
+        entry.error = id(sys.exc_info()[1])
+        if len(step.passes) >= self.most_calls:
+            self.forget_calls()
+        step.running.append(entry)
+        step.passes.append(entry)
+
+    def ends(self, call: BackwardCall) -> None:
+        """The innermost call is over."""
+        step, known = self.step, self.known
+        entry = step.running.pop()
+        entry.ran = self.engine.numbers(call.ran)
+        if self.derivatives:
+            # Calls from within this one may have run what it made, and are above it.
+            nested = step.passes[step.passes.index(entry) :] if step.passes[-1] is not entry else [entry]
+            for later in nested:
+                made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
+                later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        error = sys.exc_info()[1]
+        entry.failed = error is not None and id(error) != entry.error
+
+    def _add(self, event: Event) -> None:
+        self.known[event.key] = event
+        self.step.events.append(event)
+
+    def site(self, running: BackwardEvent | None) -> tuple[CodeType | None, int]:
+        """The user's line that is running; inside a backward pass, where that was called."""
+        frame = sys._getframe(3)
+        kinds = file_kinds
+        while frame is not None:
+            code = frame.f_code
+            kind = kinds.get(code.co_filename)
+            if kind is None:
+                kind = kind_of(code.co_filename)
+            if kind == USER:
+                return code, frame.f_lasti
+            if kind == PASS and running is not None and running.site is not None:
+                return running.site
+            if kind == RUNNER:
+                break
+            frame = frame.f_back  # type: ignore[assignment]
+        return None, 0
+
+    def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
+        calls = self.engine.calls()
+        if calls:
+            self.modules.enter(self.thread.calls, calls)  # so that parameters of what was entered just now are known
+        owner = self.modules.owner(tensor)
+        if owner or not calls:
+            return None, owner
+        base = self.engine.base(tensor)
+        depth = next((n for n in range(len(calls), 0, -1) if not was_given(calls[n - 1], tensor, base)), 0)
+        return self.thread.calls[depth - 1] if depth else None, ""
+
+    # -- names
+
+    def note(self, tensor: Any, path: str) -> Output | None:
+        """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
+        ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
+        if numbers and ref is not None and ref() is tensor:
+            for number in numbers:
+                _add_name(self.borrowed, number, 0, path)
+            numbers.clear()
+        output = self.engine.output(tensor)
+        if output is not None:
+            _add_name(self.names, *self.place(output), path)
+        return output
+
+    def place(self, output: Output) -> tuple[int, int]:
+        """The number of the event that an output is of, and its own."""
+        return self.known[key_of(output)].number, number_of(output)
+
+    def names_of(self, output: Output) -> list[str]:
+        """The variables that an output has."""
+        number, nr = self.place(output)
+        return self.names.get(number, {}).get(nr, [])
+
+    # -- what there is
+
+    def since(self, number: int) -> Iterator[Event]:
+        """The events after this number, the newest first."""
+        for key in reversed(self.known):
+            event = self.known[key]
+            if event.number <= number:
+                return
+            yield event
+
+    def closure(self, keys: Iterable[int]) -> set[int]:
+        """These events and all that they hang on: by gradient, by data, as derivatives."""
+        known = self.known
+        stack = [key for key in keys if key in known]
+        met = set(stack)
+        while stack:
+            event = known[stack.pop()]
+            for output in (*event.next, *event.args, event.parent):
+                if output is None:
+                    continue
+                key = key_of(output)
+                if key not in met and key in known:
+                    met.add(key)
+                    stack.append(key)
+        return met
+
+    def finish(self) -> StepLog:
+        """The step of this thread is over; another one begins."""
+        step = self.step
+        step.finished = True
+        self.thread.begin()
+        return step
+
+    def drop(self, step: StepLog, newest: StepLog) -> bool:
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say no."""
+        if newest.older:
+            return False
+        known, names = self.known, self.names
+        for event in step.events:
+            if event[2] is OPERATION and event[3]() is not None:
+                return False
+        for event in step.events:
+            if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
+                known.pop(event[1], None)
+                names.pop(event[0], None)
+                self.saved.pop(event[0], None)
+                self.borrowed.pop(event[0], None)
+        return True
+
+    def forget(self, newest: StepLog) -> None:
+        """Now and then, drop the dead events of finished steps, older than this one, that no other event hangs on.
+
+        This looks at new events only; what outlives it waits for a `sweep`.
+        """
+        if self.count - self.settled < BATCH:
+            return
+        last = newest.events[0].number - 1 if newest.events else self.count
+        wanted = {event.key for event in self._wanted()}
+        used: set[Any] = set()
+        dead = []
+        for event in self.since(self.settled):
+            key = event[1]
+            if event[0] > last or key in wanted or key in used or event[3]() is not None:
+                # What an event hangs on is older than itself.
+                used.update(event.next, event.args)
+                used.add(event.parent)
+                used.update([output[0] for output in (*event.next, *event.args) if output.__class__ is tuple])
+            else:
+                dead.append(event)
+        self._drop(dead)
+        self.settled = last
+        if len(self.tensors) > self.limit:
+            self.sweep()
+
+    def _wanted(self) -> Iterator[Event]:
+        """The events of steps that are going on or wanted still."""
+        for step in list(self.steps):
+            yield from step.events
+
+    def _drop(self, dead: Sequence[Event]) -> None:
+        if not dead:
+            return
+        numbers = {event.number for event in dead}
+        for event in dead:
+            del self.known[event.key]
+            for noted in (self.saved, self.names, self.borrowed):
+                noted.pop(event.number, None)
+        self.windows = {
+            name: (ref, [number for number in views if number not in numbers])
+            for name, (ref, views) in self.windows.items()
+            if ref() is not None
+        }
+
+    def sweep(self) -> None:
+        """Drop the events of dead nodes, apart from those that living ones, or a step that is wanted still, hang on."""
+        steps = list(self.steps)
+        starts = [event.key for step in steps if step.finished for event in step.events]
+        starts += [event.key for event in self.known.values() if event.is_operation and event.ref() is not None]
+        self.tensors = {name: held for name, held in self.tensors.items() if held[0]() is not None}
+        leaves = [key for _, key in self.tensors.values() if key >= 0]
+        keep = self.closure([*starts, *leaves])
+        self._drop([event for key, event in self.known.items() if key not in keep])
+        for step in steps:
+            step.events = [event for event in step.events if event.key in self.known]
+        self.tensors = {name: held for name, held in self.tensors.items() if held[1] in keep}
+        self.settled = self.count
+        self.limit = max(LIMIT, 2 * len(self.known))
+        self.forget_calls()
+
+    def forget_calls(self) -> None:
+        """Drop the backward calls of this step that made no node which is still known, the newest ones apart."""
+        step = self.step
+        makers = {id(event.made_by) for event in self.known.values()}
+        older, newer = step.passes[: -CALLS // 10], step.passes[-CALLS // 10 :]
+        step.passes = [entry for entry in older if id(entry) in makers or entry in step.running] + newer
+        self.most_calls = max(CALLS, 2 * len(step.passes))
+
+
+_NO_VIEWS: tuple[None, list[int]] = None, []
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _add_name(names: Names, number: int, nr: int, name: str) -> None:
+    outputs = names.get(number)
+    if outputs is None:
+        names[number] = {nr: [name]}
+    elif name not in (known := outputs.setdefault(nr, [])):
+        known.append(name)
+
+
+def _copied(names: Names) -> Names:
+    return {number: {nr: list(known) for nr, known in outputs.items()} for number, outputs in names.items()}
