@@ -232,7 +232,7 @@ def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
         return []
     every = ", ".join(raws.values())
     return [
-        f"    if raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
+        f"    if raw.__class__ is ndarray and raw.ndim > 1 and not {next(iter(raws.values()))}.flags.c_contiguous:",
         f"        raw = settled(raw, {every})",
     ]
 
@@ -320,7 +320,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]
     if op.floating:
-        test = "edge0 is None" if op.inputs else "True"
+        test = "edge0.__class__ is not tuple" if op.inputs else "True"  # a view of integers has an edge, too
         lines += [f"    if {test} and {names[0]}.dtype.kind in 'biu':", f"        {names[0]} = as_floating({names[0]})"]
     if op.view:
         lines += [f"    if {names[0]}.__class__ is not ndarray:", f"        {names[0]} = materialize(input)"]
@@ -350,11 +350,11 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"        {hang}",
         f"        return {_returned(op)}",
     ]
-    lines += [
-        f"    {made}._counter = [0]"
-        for name, (made, _) in zip(op.schema.outputs, _made(op), strict=True)
-        if name in op.saved_names
-    ]
+    for name, (made, raw) in zip(op.schema.outputs, _made(op), strict=True):
+        if name in op.saved_names:
+            # As `SavedResult(raw, counter)` does, without the call.
+            lines += [f"    {made}._counter = [0]", f"    saved_{made} = new(SavedResult)"]
+            lines += [f"    saved_{made}._raw = {raw}", f"    saved_{made}._counter = {made}._counter"]
     lines += [
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
@@ -403,8 +403,8 @@ def _like(op: Operation) -> str:
 def _saved(op: Operation, name: str) -> str:
     parameter = next((p for p in op.schema.parameters if p.name == name), None)
     if name in op.schema.outputs:
-        made, raw = _made(op)[op.schema.outputs.index(name)]
-        return f"SavedResult({raw}, {made}._counter) if {_wanted(op, name)} else None"
+        made, _ = _made(op)[op.schema.outputs.index(name)]
+        return f"saved_{made} if {_wanted(op, name)} else None"
     if parameter is not None and parameter.is_list:
         return f"SavedList({_argument(parameter)})"
     if parameter is not None and parameter.is_tensor:

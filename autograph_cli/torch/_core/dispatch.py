@@ -366,7 +366,7 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
     if len(_numbers) >= 512:
-        _numbers.clear()
+        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
     _numbers[key] = wrapped
     return wrapped
 
