@@ -340,7 +340,12 @@ def check_own_memory(raw: Any) -> None:
 
 
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
-    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same."""
+    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same.
+
+    What is read with a bit of conjugation or negation is read from a copy.
+    """
+    if any(bits_of(read)):
+        return
     written, read = memory_of(written), memory_of(read)
     if written is read and apart:
         raise _overlap()

@@ -161,7 +161,9 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """`Tensor._make_subclass`: a leaf of class `cls` over the memory of `data`."""
-    made = instance(cls, data.detach()._raw)
+    source = data.detach()
+    made = instance(cls, source._raw)
+    made._counter = source._counter
     if require_grad:
         made.requires_grad = True
     return made

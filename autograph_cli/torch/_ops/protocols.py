@@ -213,7 +213,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
     RuntimeError where a gradient is required, TypeError for bfloat16, which NumPy does not have.
     """
-    if self.requires_grad and not force:
+    if L.grad and self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if isinstance(self._raw, Sparse):
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")

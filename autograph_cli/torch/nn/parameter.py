@@ -24,7 +24,9 @@ class _FlagMeta(Named):
 
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
-    made = instance(cls, torch.empty(0)._raw if data is None else share(data, counts=False)._raw)
+    source = torch.empty(0) if data is None else share(data, counts=True)
+    made = instance(cls, source._raw)
+    made._counter = source._counter
     if requires_grad:
         check_differentiable(made)
     made.requires_grad = requires_grad
