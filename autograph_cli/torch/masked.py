@@ -164,7 +164,9 @@ def _counted(input: Tensor, dim: Any, keepdim: bool, dtype: Any, mask: Tensor | 
         count = sum(torch["ones"](input._raw.shape, dtype=dtypes.int64, device=input.device), dim, keepdim=keepdim)
         return sum(input, dim, keepdim=keepdim, dtype=dtype), count
     inside = _spread_mask(input, mask)
-    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside), torch["sum"](inside, dim, keepdim)
+    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside), torch["sum"](
+        inside, _dims(dim, input.ndim), keepdim
+    )
 
 
 def mean(

@@ -37,8 +37,10 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
 
 
 def _by_operations() -> bool:
-    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and modes see them."""
-    return L.autocast is not None or bool(S.sparse) or (L.watcher is not None and L.watcher.sees_backward)
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes and modes see them."""
+    return (
+        L.autocast is not None or bool(S.sparse or S.dispatched) or (L.watcher is not None and L.watcher.sees_backward)
+    )
 
 
 class Pass:
@@ -161,9 +163,9 @@ class Pass:
                 grads = node._run_raw(kernels, g)
             else:
                 grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
-            if not keep and node._frees:
-                if node._keep is not None:
-                    node._kept = node._keep(node._saved)
+            if not keep and (frees := node._frees):
+                if frees is not True:
+                    node._kept = frees(node._saved)
                 node._saved = None
             for edge, g in zip(node._edges, grads, strict=False):
                 if edge is None:
@@ -224,8 +226,8 @@ class Pass:
         if extra is not None and extra.hooks:
             self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
-            if node._keep is not None:
-                node._kept = node._keep(node._saved)
+            if node._frees is not True:
+                node._kept = node._frees(node._saved)
             node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:

@@ -82,10 +82,8 @@ class Node(metaclass=NodeType):
     _operation: Any = None
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
-    _frees = True
-    """Saves tensors, which backward lets go of; what saves none can run again."""
-    _keep: Callable[[Any], Any] | None = None
-    """What of `_saved` stays readable when the tensors are let go, for `_kept`; None: nothing."""
+    _frees: bool | Callable[[Any], Any] = True
+    """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for `_kept`."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False

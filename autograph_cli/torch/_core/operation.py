@@ -139,7 +139,6 @@ class Operation:
             "__doc__": f"Backward of {self.identifier}.",
             "_operation": self,
             "_multiple": self.multiple,
-            "_frees": any(map(self.is_tensor, names)),
             "_item_names": names,
             "_item_edges": tuple(edge.get(n) for n in names),
             "_item_results": tuple(result.get(n) for n in names),

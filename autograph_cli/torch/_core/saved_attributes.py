@@ -41,7 +41,7 @@ def needs(show: Callable[..., Any] | str | None) -> tuple[str, ...]:
 def members(op: Operation) -> dict[str, Any]:
     """The attributes of an operation's node."""
     formulas = dict.fromkeys(n for d in op.derivatives for n in d.needs)
-    found: dict[str, Any] = {"_keep": _keeper(op)}
+    found: dict[str, Any] = {"_frees": any(map(op.is_tensor, op.saved_names)) and (_keeper(op) or True)}
     for index, name in enumerate(op.saved_names):
         tail = name.rpartition("_")[2]
         if name in op.saved or name not in formulas or (tail in _HIDDEN and op.saving[index][3]):
@@ -80,9 +80,9 @@ def _optional(op: Operation) -> list[int]:
 
 
 def _keeper(op: Operation) -> Any:
-    """What of the saved things outlives the tensors; None if there is nothing, or if there are no tensors to be freed."""
+    """What of the saved things outlives the tensors; None if there is nothing."""
     places, optional = _places(op), _optional(op)
-    if len(places) == len(op.saved_names) or not (places or optional):
+    if not (places or optional):
         return None
     if not optional:
         return itemgetter(*places, places[0])  # twice the first one: of a single place there is a tuple then, too

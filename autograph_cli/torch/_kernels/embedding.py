@@ -86,11 +86,12 @@ class Embedding:
         out = self.rows_added(rows, owner, bags)
         if mode == MEAN:
             out = out / self.xp.maximum(sizes, 1)[:, None].astype(out.dtype)
-        return out, bag_of, sizes, self.xp.zeros((0,), "int64")
+        sizes = sizes if mode == MEAN else self.xp.zeros_like(sizes)
+        return out, bag_of, sizes, sizes
 
     def _largest(self, rows: Any, owner: Any, indices: Any, bags: int) -> Any:
         out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
-        places = self.xp.full((bags, rows.shape[1]), -1, "int64")
+        places = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
             starts = self.xp.flatnonzero(self.xp.concatenate([[True], owner[1:] != owner[:-1]]))
             out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
@@ -118,7 +119,7 @@ class Embedding:
     ) -> Any:
         if mode == MAX:
             out = self.xp.zeros((count, grad.shape[1]), grad.dtype)
-            inside = places >= 0
+            inside = self.xp.broadcast_to(sizes[:, None] > 0, places.shape)
             columns = self.xp.broadcast_to(self.xp.arange(grad.shape[1]), places.shape)
             self.xp.add.at(out, (places[inside], columns[inside]), grad[inside])
             return out

@@ -110,7 +110,9 @@ class Losses:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
         if a.ndim == 1:
             losses, total = self.nll_loss_forward(a[None], target.reshape(1), weight, reduction, ignore_index)
-            return (losses[0] if reduction == 0 else losses), total
+            if reduction == 0:
+                return losses[0], total if weight is None else weight[target]
+            return losses, total
         places, weights = self._class_weights(a, target, weight, ignore_index)
         losses = -(a[self._lines(a), places] if a.ndim == 2 else self.xp.take_along_axis(a, places[:, None], 1)[:, 0])
         if weights is not None:

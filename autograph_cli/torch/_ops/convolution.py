@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
 from .._core.operation import operation
@@ -260,13 +261,17 @@ def _convolve(
     stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
     if isinstance(padding, str) and padding not in ("same", "valid"):
         raise RuntimeError(f"Invalid padding string: '{padding}'")
-    padding = padding if padding == "same" else (0,) * dim if padding == "valid" else sizes_of(padding, dim, "padding")
+    none: Sizes = (0,) * dim
+    if padding == "valid":
+        padding = none = given_sizes(none, (0,))
+    elif padding != "same":
+        padding = sizes_of(padding, dim, "padding")
 
     def run(images: Tensor) -> Tensor:
         kernel = weight._raw.shape[2:]
         images, frame = _same(images, kernel, stride, dilation) if padding == "same" else (images, padding)
         _check_size(images._raw.shape[2:], kernel, frame, dilation)
-        return _of_numbers(images, weight, bias, (stride, frame, dilation, False, (0,) * dim, groups))
+        return _of_numbers(images, weight, bias, (stride, frame, dilation, False, none, groups))
 
     return _batched(run, input, dim)
 

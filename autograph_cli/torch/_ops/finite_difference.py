@@ -16,8 +16,7 @@ from .statistics import diff
 
 
 def _part(x: Tensor, dim: int, start: int | None, end: int | None) -> Any:
-    lo, hi, _ = slice(start, end).indices(x._raw.shape[dim])
-    return views.slice_op(x, dim, lo, max(lo, hi), 1)
+    return views.slice_op(x, dim, *views.window(start, end, 1, x._raw.shape[dim]))
 
 
 def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
@@ -79,10 +78,10 @@ def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tens
 
 
 @composite(method=False)
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The slope along each dimension, by differences of second order; `spacing` is one distance, one each, or coordinates."""
-    where = tuple(range(input.ndim)) if dim is None else dims.wrap_all(dim, input.ndim)
-    spacing = 1 if spacing is None else spacing
+    where = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
+    spacing = 1.0 if spacing is None else spacing
     given = [spacing] * len(where) if not isinstance(spacing, (tuple, list)) else list(spacing)
     if isinstance(spacing, Tensor):
         given = [spacing]

@@ -167,6 +167,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     d = dims.wrap(dim, input.ndim)
     rest = dims.broadcast(_without(input, d), _without(indices, d))
+    n = input._raw.shape[d]
+    if readable(indices._raw) and (indices._raw < 0).any():
+        indices = make(np.where(indices._raw < 0, indices._raw + n, indices._raw))
     ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
     return indexing.gather_op(views.expand(input, ours), d, views.expand(indices, theirs))
 

@@ -155,7 +155,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
     R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):
-        Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(mH(f, x), Q))).Q
+        Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x.mH, Q))).Q
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x, Q))).Q
     return Q
 
@@ -173,7 +173,7 @@ def svd_lowrank(
     if turned:
         A, M = A.mH, None if M is None else M.mH
     Q = get_approximate_basis(A, q, niter, M)
-    U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(mH(f, Q), x)), False)
+    U, S, Vh = linalg_svd(_difference(A, M, lambda x: f.matmul(Q.mH, x)), False)
     U, V = f.matmul(Q, U), Vh.mH
     return (V, S, U) if turned else (U, S, V)
 

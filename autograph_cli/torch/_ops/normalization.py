@@ -356,13 +356,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     return result if kind.itemsize != 2 else operations._to_copy(result, kind)
 
 
-def _update(running: Any, value: Any, momentum: float, counted: bool) -> None:
-    """Move a statistic on; PyTorch counts that as a change in place where the operation's schema says so."""
+def _update(running: Any, value: Any, momentum: float) -> None:
+    """Move a statistic on, which PyTorch does not count as a change in place."""
     if running is not None:
         changes(running)
         running._raw[...] = (1 - momentum) * running._raw + momentum * value
-        if counted:
-            bump(running)
 
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
@@ -415,10 +413,8 @@ def normalized_batch(
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     parameters_fit(input, weight, bias, running_mean, running_var)
-    # PyTorch counts an update of the statistics as a change in place for some of its operations only; of the others they are kept.
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
-    counted = run is not batch_norm_op
-    read = (None, None) if training and (counted or in_samples) else (running_mean, running_var)
+    read = (None, None) if training and in_samples else (running_mean, running_var)
     results = run(input, weight, bias, *read, training, momentum, eps)
     if training and (running_mean is not None or running_var is not None):
         count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
@@ -427,8 +423,8 @@ def normalized_batch(
             _update_samples(plain, (running_mean, running_var), momentum, eps, count)
             return results
         variance = results[2]._raw ** -2.0 - eps
-        _update(running_mean, results[1]._raw, momentum, counted)
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum, counted)
+        _update(running_mean, results[1]._raw, momentum)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
     return results
 
 
@@ -524,7 +520,7 @@ def instance_norm(
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """`input` over its p-norm along `dim`."""
-    size = operations.clamp_min(reductions.norm(input, p, dim if input.ndim else None, True), eps)
+    size = operations.clamp_min(reductions.norm(input, p, dim, True), eps)
     result = input / views.expand(size, input.shape)
     return result if out is None else out.copy_(result)
 

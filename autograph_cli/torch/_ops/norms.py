@@ -13,7 +13,7 @@ from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
-from ._matrix import check_floating, check_matrix, column
+from ._matrix import check_floating, check_matrix
 from .decompositions import svdvals
 from .reductions import sum_dim
 from .reductions import vector_norm as vector_norm_op
@@ -115,7 +115,7 @@ def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype
         result = functions["amax" if ord > 0 else "amin"](values, -1, keepdim)
     if not keepdim:
         return result
-    result = column(operations, result)
+    result = views.unsqueeze(result, -1)
     back = (*order[:-2], n - 2, n - 1)
     return views.permute_op(result, tuple(order.index(d) for d in range(n))) if back else result
 
@@ -185,7 +185,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_floating("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
-        n, last = values._raw.shape[-1], values.ndim - 1
+        n, last = values._raw.shape[-1], dims.wrap(-1, values.ndim)
         largest, smallest = (views.slice_op(values, last, i, i + 1, 1) for i in (0, n - 1))
         ratio = arithmetic.true_divide(smallest, largest) if p == -2 else arithmetic.true_divide(largest, smallest)
         return views.squeeze_dim(ratio, last)

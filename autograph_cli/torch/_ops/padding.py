@@ -55,13 +55,13 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
     out = beside(input, lambda x, size: make(kernels(x._raw).xp.empty(size, x._raw.dtype)), tuple(shape))
     inside, source = out, input
-    for i in reversed(range(dims)):
+    for i in range(dims):
         d = input.ndim - 1 - i
         left, right = padding[2 * i : 2 * i + 2]
         inside = views.slice_op(inside, d, max(left, 0), shape[d] - max(right, 0), 1)
         source = views.slice_op(source, d, max(-left, 0), input._raw.shape[d] - max(-right, 0), 1)
     inside.copy_(source)
-    for i in reversed(range(dims)):
+    for i in range(dims):
         _wrap(out, input.ndim - 1 - i, *padding[2 * i : 2 * i + 2])
     return out
 

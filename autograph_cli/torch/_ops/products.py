@@ -385,7 +385,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 ... N - 1 of each element, in a new last dimension."""
     from .reductions import cumprod_op
 
-    x = views.unsqueeze_op(x, 0) if x.ndim == 0 else x
+    x = views.unsqueeze(x, -1) if x.ndim == 0 else x
     shape = x._raw.shape
     n = N if N is not None else shape[-1]
     if n <= 1:

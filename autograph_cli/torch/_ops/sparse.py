@@ -62,13 +62,15 @@ to_sparse_op = operation(
     "_to_sparse(Tensor self, bool csr)",
     lambda f, a, csr: kernels.to_sparse(a, csr, a.ndim),
     node="ToSparseBackward1",
-    self=lambda f, grad, result: _dense(f, grad),
+    saved={"self_self_sym_blocksize_opt": lambda: None},
+    self=lambda f, grad: _dense(f, grad),
 )
 to_rows_op = operation(
     "_to_sparse.sparse_dim(Tensor self, int sparse_dim)",
     lambda f, a, sparse_dim: kernels.to_sparse(a, False, sparse_dim),
     node="ToSparseBackward0",
-    self=lambda f, grad, result: _dense(f, grad),
+    saved={"self_self_sym_blocksize_opt": lambda: None},
+    self=lambda f, grad: _dense(f, grad),
 )
 to_csr_op = operation(
     "to_sparse_csr(Tensor self)",

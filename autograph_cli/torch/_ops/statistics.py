@@ -381,7 +381,7 @@ def _area_arguments(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[int, Any]:
         raise RuntimeError("trapezoid: received a bool input for `x`, but bool is not supported")
     if isinstance(dx, (bool, complex)):
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
-    return d, (1 if dx is None else dx) if x is None else x
+    return d, (1.0 if dx is None else float(dx)) if x is None else x
 
 
 @composite(method=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import dims
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
@@ -231,7 +232,7 @@ def istft(
     if return_complex:
         frames = c2c(spectrum, (2,), how, False)
     else:
-        spectrum = spectrum if one else views.slice_op(spectrum, 2, 0, n_fft // 2 + 1, 1)
+        spectrum = spectrum if one else views.slice_op(spectrum, dims.wrap(-1, 3), 0, n_fft // 2 + 1, 1)
         frames = c2r(spectrum, (2,), how, n_fft)
     total = n_fft + hop * (count - 1)
     signal = overlap_add(
@@ -240,8 +241,9 @@ def istft(
     squares = views.expand_op(operations.pow_Tensor_Scalar(weights, 2), (1, count, n_fft))
     envelope = overlap_add(squares, (1, total), hop)
     start = n_fft // 2 if center else 0
-    end = start + length if length is not None else (total - n_fft // 2 if center else total)
-    signal, envelope = (views.slice_op(x, 1, start, min(end, total), 1) for x in (signal, envelope))
+    end = start + length if length is not None else total
+    part = views.window(start, end if length is not None or not center else -(n_fft // 2), 1, total)
+    signal, envelope = (views.slice_op(x, 1, *part) for x in (signal, envelope))
     squares = whole(envelope._raw)
     smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
     if smallest < 1e-11:

@@ -73,6 +73,26 @@ x.expand(2,2,3).unbind(-3)[1]
 x.gather(-1,j)
 y = x*1; y[0,-1] = s; y
 y = x*1; y.mul_(2); y
+torch.gradient(x,spacing=2)[0]
+torch.gradient(x,dim=-1,edge_order=2)[0]
+torch.gradient(x,spacing=(torch.tensor([1.,3.,4.]),),dim=-1)[0]
+torch.trapezoid(x)
+torch.trapezoid(x,dx=2)
+torch.cosine_similarity(s,s*2,dim=0)
+torch.nn.functional.normalize(s,p=1.5,dim=0)
+torch.linalg.cond(x[:,:2])
+torch.linalg.cond(x[:,:2],-2)
+torch.linalg.vander(s,N=3)
+torch.nn.functional.pad(x[None,None],(1,2,1,0),mode='circular')
+torch.nn.functional.conv2d(x[None,None],x[None,None,:,:2],padding='valid')
+torch.nn.functional.conv1d(x[None],x[None],padding='valid')
+torch.take_along_dim(x,torch.tensor([[-1],[-2]]),1)
+torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x.double(),torch.tensor([0,2,2]),mode='sum')
+torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x,torch.tensor([0,2,2]),mode='mean')
+torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x,torch.tensor([0,2,2]),mode='max')
+torch.nn.functional.nll_loss(w,torch.tensor(1),weight=w.detach(),reduction='none')
+torch._native_batch_norm_legit(x,w,w,w.detach()*0,w.detach()**2,True,0.1,1e-5)[0]
+x.to_sparse().to_dense()
 """.strip().splitlines()
 
 CODES = [*cases(), *ARRANGEMENTS, *IMAGES]
