@@ -58,6 +58,7 @@ GALLERY: dict[str, tuple[str, tuple[str, ...]]] = {
     "tests/programs/12_sinh_function.py": ("A custom sinh, which returns its intermediates", EVERY),
     "tests/programs/13_sinh_wrong.py": ("The same gone wrong: there is no order 1", ("double-backward",)),
     "tests/programs/14_cube_function.py": ("A custom cube with a double backward of its own", EVERY),
+    "samples/fourth_derivative.py": ("A fourth derivative, each order in a band", ("forward", "double-backward")),
     "samples/penalty.py": ("A gradient penalty", EVERY),
     "samples/wgan_gp.py": ("A GAN with gradient penalty, the critic's step", ("forward", "double-backward")),
     "samples/pinn.py": ("A physics-informed network", EVERY),
@@ -82,6 +83,8 @@ ARGUMENTS = {
     "samples/actor_critic.py": ("--rounds", "1"),
 }
 """What makes the run of a script short."""
+ORDERS = {"tests/programs/22_higher_order.py": 2}
+"""The highest order that is drawn of a script."""
 FIRST = ("samples/wgan_gp.py",)
 """Of which scripts the first step is shown, not the last."""
 
@@ -100,7 +103,7 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
     for view in views:
-        how = {"title": trace.script, "max_nodes": READABLE}
+        how = {"title": trace.script, "max_nodes": READABLE, "order": ORDERS.get(script)}
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
 

@@ -11,6 +11,7 @@ from autograph_cli.engines.builtin_derive import gradients as derive
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
+    constants,
     kept_outputs,
     leaf_bytes,
     look,
@@ -25,9 +26,6 @@ from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, lik
 from autograph_cli.torch._core.state import L, S, kept
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
-
-PASS_FILE = "torch/_core/backward.py"
-"""Where backward calls begin: what runs above this file's frames was not called by the script's line."""
 
 
 class Builtin:
@@ -138,6 +136,7 @@ class Builtin:
                 op,
                 None if current is None else current._seq,
                 L.calls,
+                constants(node),
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)

@@ -47,6 +47,30 @@ def look(node: Node) -> Any:
     ]
 
 
+def constants(node: Node) -> Any:
+    """What a node keeps that is no tensor, as `look` tells it; None if there is no such thing."""
+    places, items = _constant_items(node.__class__), node._saved
+    if not places or items.__class__ is not tuple:
+        return None
+    return None, [item if place in places and _is_constant(item) else None for place, item in enumerate(items)]
+
+
+@functools.cache
+def _constant_items(cls: type[Node]) -> frozenset[int]:
+    """Which of the things that nodes of this class keep are no tensors."""
+    operation = cls._operation
+    if not _is_simple(cls):
+        return frozenset()
+    return frozenset(place for place, name in enumerate(operation.saved_names) if not operation.is_tensor(name))
+
+
+def _is_constant(item: Any) -> bool:
+    kind = item.__class__
+    return (
+        kind in _PLAIN or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))) or isinstance(item, np.dtype)
+    )
+
+
 def _items_seen(node: Node) -> list[tuple[str, Any, int]]:
     return [(name, _seen(item), version) for name, item, version in _items(node)]
 

@@ -113,11 +113,13 @@ class Listener(Protocol):
         op: str,
         parent: int | None,
         calls: Sequence[ModuleCall],
+        constants: Any,
     ) -> None:
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
-        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been entered and not left.
+        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been entered and not left,
+        `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None: nothing).
         """
 
     def earlier(

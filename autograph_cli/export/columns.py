@@ -14,7 +14,7 @@ from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, text_width
 
 TALL = 2.2
 """How many times as high as wide a picture may be before it is broken."""
-LOW = 600.0
+LOW = 900.0
 """Points of height up to which any picture stays whole."""
 WIDEST = 1_150.0
 """Points of width up to which text is still read where a page shows a picture at 900 pixels."""

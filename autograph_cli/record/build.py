@@ -11,7 +11,8 @@ from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
 from autograph_cli.engines.protocol import Saved as Kept
 from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source
 from autograph_cli.graph import Output as OutputRecord
-from autograph_cli.record.event_log import INPUT, LEAF, BackwardEvent, Event, EventLog, StepLog
+from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event, StepLog
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
@@ -198,7 +199,10 @@ class _Builder:
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
-        return self.log.saved.get(event.number, ((), None))
+        kept = self.log.saved.get(event.number)
+        if kept is not None or event.constants is None:
+            return kept or ((), None)
+        return self.log.engine.saved(event.cls, event.constants, {}, 0)
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

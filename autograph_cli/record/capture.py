@@ -11,7 +11,7 @@ from typing import Any
 
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record import names, pytorch
-from autograph_cli.record.event_log import LEAF
+from autograph_cli.record.events import LEAF
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.saved_tensors import look
 from autograph_cli.record.source_locations import Sources, script_frames

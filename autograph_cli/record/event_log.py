@@ -12,11 +12,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
-from autograph_cli.record.source_locations import PASS, RUNNER, USER, Site, file_kinds, kind_of
+from autograph_cli.record.names import variables_of
+from autograph_cli.record.source_locations import PASS, RUNNER, USER, file_kinds, kind_of, script_frames
 
 LIMIT = 10_000
 """So many events may gather before those of dead nodes are swept away."""
@@ -25,99 +27,8 @@ BATCH = 500
 CALLS = 1_000
 """So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
 
-OPERATION, LEAF, INPUT = "operation", "leaf", "input"
-
-
 Names = dict[int, dict[int, list[str]]]
-
-
-class BackwardEvent:
-    """One backward call."""
-
-    __slots__ = (
-        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran", "roots", "site",
-    )  # fmt: skip
-
-    def __init__(self, number: int, call: str, create_graph: bool) -> None:
-        self.number = number
-        self.call = call
-        self.create_graph = create_graph
-        self.newest = self.newest_key = 0
-        """The newest event when the call began, and the highest sequence number of a node."""
-        self.outside = 0
-        """How many calls of modules were going on when it began."""
-        self.error = 0
-        """The id of the exception that was being handled when the call began."""
-        self.failed = False
-        self.site: Site | None = None
-        self.roots: tuple[Output, ...] = ()
-        self.ran: list[int] = []
-        self.order = 1
-
-
-class Event(NamedTuple):
-    """An operation that left a node, a leaf (however often its node is made anew) or an input without gradient."""
-
-    number: int
-    """Its place in the order in which things were met."""
-    key: int
-    """The node's sequence number; of an input, a negative one."""
-    kind: str
-    ref: weakref.ref[Any]
-    """The node; of leaves and inputs, the tensor."""
-    cls: type | None
-    """The class of the node; None for an input."""
-    like: Any
-    next: tuple[Output | None, ...] = ()
-    args: tuple[Output, ...] = ()
-    parent: int | None = None
-    made_by: BackwardEvent | None = None
-    code: CodeType | None = None
-    offset: int = 0
-    op: str = ""
-    """The operation's name where the class does not tell it: of changes in place."""
-    call: CallEvent | None = None
-    """The call of a module that it ran in, or in which an input was made."""
-    owner: str = ""
-    """The path of the module that a leaf or an input belongs to."""
-
-    @property
-    def is_operation(self) -> bool:
-        return self.kind == OPERATION
-
-    @property
-    def order(self) -> int:
-        return 0 if self.made_by is None else self.made_by.order
-
-
 _event = tuple.__new__
-
-
-class StepLog:
-    """What one thread has done since its last step ended."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.finished = False
-        self.passes: list[BackwardEvent] = []
-        self.running: list[BackwardEvent] = []
-        """The backward calls that are going on, the innermost last."""
-        self.variables: list[tuple[str, Output]] = []
-        """The variables that were found at the last backward call."""
-        self.derived: tuple[Any, str | None] = None, ""
-        """What makes its derivative graph, and how that came about, as of the last backward call."""
-        self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
-        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
-        self.found: Any = None
-        """What was measured, if anything was to be."""
-        self.older = True
-        """Whether its nodes hang on those of older steps, as far as is known."""
-        self.storages: dict[int, int] = {}
-        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
-
-    @property
-    def has_operations(self) -> bool:
-        return any(event.kind == OPERATION for event in self.events)
 
 
 class _Thread(threading.local):
@@ -166,7 +77,7 @@ class EventLog:
         self.names: Names = {}
         """The variables of each output, by its event's number and its own, the first one first."""
         self.borrowed: Names = {}
-        """The variables of what an input is a view of, likewise."""
+        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
         """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that is."""
         self.new_leaves = False
@@ -217,6 +128,7 @@ class EventLog:
         op: str,
         parent: int | None,
         calls: Sequence[ModuleCall],
+        constants: Any,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -238,7 +150,24 @@ class EventLog:
         self.newest_key = number
         event = _event(
             Event,
-            (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, code, offset, op, call, ""),
+            (
+                count,
+                number,
+                OPERATION,
+                ref,
+                cls,
+                like,
+                next,
+                args,
+                parent,
+                made_by,
+                code,
+                offset,
+                op,
+                call,
+                "",
+                constants,
+            ),
         )
         self.known[number] = event
         step.events.append(event)
@@ -275,7 +204,16 @@ class EventLog:
         )
         self.newest_key = max(number, self.newest_key)
         self.tensors[id(variable)] = ref, number
+        if not owner:
+            self._note_where_met(variable)
         return number
+
+    def _note_where_met(self, leaf: Any) -> None:
+        """The variables of the running function that hold a leaf now: they may be bound again."""
+        for frame in script_frames(3)[:1]:
+            for name, value in list(variables_of(frame).items()):
+                if value is leaf and name[0] not in "_.@":
+                    _add_name(self.borrowed, self.count, 0, name)
 
     def input(self, tensor: Any) -> int:
         """A tensor without gradient gets a number of its own."""

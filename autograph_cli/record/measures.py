@@ -10,7 +10,8 @@ from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of
 from autograph_cli.graph import Graph, Measured, Values
-from autograph_cli.record.event_log import Event, EventLog
+from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.events import Event
 from autograph_cli.record.values import summary
 
 KINDS = ("values", "time", "formula", "inside")

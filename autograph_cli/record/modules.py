@@ -8,7 +8,7 @@ from typing import Any
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names import OPAQUE, variables_of
-from autograph_cli.record.source_locations import script_frames
+from autograph_cli.record.source_locations import bound_in_passing, script_frames
 
 MANY = 4_096
 """Modules that are remembered before those which are gone are forgotten."""
@@ -181,14 +181,20 @@ def _count_parts(module: Any) -> int:
 
 
 def _variable(module: Any) -> str:
-    """The variable that leads to a module, the outermost frame's first."""
-    spaces = [variables_of(frame) for frame in reversed(script_frames(4))]
+    """The variable that leads to a module, the outermost frame's first.
+
+    What a loop or a call binds stands for one module after the other: it comes after all else.
+    """
+    frames = list(reversed(script_frames(4)))
+    spaces = [variables_of(frame) for frame in frames]
+    passing = [bound_in_passing(frame.f_code) for frame in frames]
     for ways in (dict.items, _contained, _attributes):
-        for space in spaces:
+        for space, skipped in zip(spaces, passing, strict=True):
             for path, value in ways(space):
-                if value is module and path[0] not in "_.":
+                if value is module and path[0] not in "_." and path not in skipped:
                     return str(path)
-    return ""
+    variables = (item for space in spaces for item in space.items())
+    return next((name for name, value in variables if value is module and name[0] not in "_."), "")
 
 
 def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -203,7 +209,9 @@ def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(inside.get("_modules"), dict):
             yield from ((f"{name}.{path}", inner) for path, inner in parts(value) if path)
         elif type(inside) is dict:
-            yield from ((f"{name}.{key}", inner) for key, inner in list(inside.items()) if isinstance(key, str))
+            attributes = {key: inner for key, inner in list(inside.items()) if isinstance(key, str) and key}
+            yield from ((f"{name}.{key}", inner) for key, inner in attributes.items())
+            yield from ((f"{name}.{path}", inner) for path, inner in _contained(attributes))
 
 
 def _nested(module: Any) -> Iterator[tuple[Any, str, Any]]:

@@ -19,7 +19,8 @@ from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
-from autograph_cli.record.event_log import BackwardEvent, EventLog, StepLog
+from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.saved_tensors import look, parameters_of, settle

@@ -9,7 +9,8 @@ from typing import Any
 from autograph_cli.engines.protocol import Saved as Kept
 from autograph_cli.engines.protocol import shown
 from autograph_cli.graph import Saved, TensorType
-from autograph_cli.record.event_log import OPERATION, EventLog, StepLog
+from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.events import OPERATION, StepLog
 
 
 def look(log: EventLog, step: StepLog) -> None:

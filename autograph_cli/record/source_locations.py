@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
 import itertools
 import linecache
 import os
@@ -58,6 +60,30 @@ def script_frames(depth: int = 1) -> list[FrameType]:
             frames.append(frame)
         frame = frame.f_back
     return frames
+
+
+def bound_in_passing(code: CodeType) -> frozenset[str]:
+    """The variables of a function that stand for one thing after the other: its parameters, and what its loops bind."""
+    several = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=0)
+    bound = [name for line, name in _bound_in_loops(code.co_filename) if code.co_firstlineno <= line <= last]
+    return frozenset((*parameters, *bound))
+
+
+@functools.lru_cache(64)
+def _bound_in_loops(filename: str) -> frozenset[tuple[int, str]]:
+    """The variables that the loops of a file bind, with their lines."""
+    found: set[tuple[int, str]] = set()
+    for loop in ast.walk(_parsed(filename)):
+        if isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+            names = ast.walk(loop)
+        elif isinstance(loop, ast.comprehension):
+            names = ast.walk(loop.target)
+        else:
+            continue
+        found.update((it.lineno, it.id) for it in names if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store))
+    return frozenset(found)
 
 
 class Sources:
@@ -151,14 +177,18 @@ def _name(target: ast.expr) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
+def _parsed(filename: str) -> ast.Module:
+    """The text of a file; nothing where there is none that Python reads."""
+    try:
+        return ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
 def _assignments(filename: str) -> dict[int, Assignment]:
     """The assignments of a file by every line that they take."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
     found: dict[int, Assignment] = {}
-    for statement in ast.walk(tree):
+    for statement in ast.walk(_parsed(filename)):
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             made = Assignment(statement.targets[0], statement.value)
         elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and statement.value is not None:

@@ -18,6 +18,7 @@ PRINTED = {
     "first.py": "tensor([ 7.6431e-01, -3.2745e-01,  1.2088e-04]) tensor(0.6006)\n",
     "penalty.py": "score 0.1953, penalty 1.2632\nw.grad tensor([-0.7042,  0.3525, 17.8426])\n",
     "custom_function.py": "y = 8.0, y' = 12.0, y'' = 12.0\n",
+    "fourth_derivative.py": "tensor(24., grad_fn=<MulBackward0>)\n",
     "recurrence.py": "loss 0.8531\n",
     "train.py": "slope 3.046, offset 0.488, loss 0.0069\n",
     "pinn.py": (

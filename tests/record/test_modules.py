@@ -160,6 +160,36 @@ def test_modules_are_found_in_lists_and_in_objects() -> None:
     assert [call.path for call in graph.calls] == ["pair.net", "nets[0]"]
 
 
+def test_what_a_loop_or_a_call_binds_does_not_name_modules_that_a_container_holds() -> None:
+    heads, x = [nn.Tanh() for _ in range(3)], torch.ones(2, requires_grad=True)
+    body = {"first": nn.Sigmoid()}
+
+    def applied(module: Any, x: Any) -> Any:
+        return module(x)
+
+    def run() -> None:
+        outs = [h(x) for h in heads]
+        for part in body.values():
+            outs.append(part(x))
+        sum(outs).sum().backward()
+
+    (graph,) = recorded(run, {"heads": heads})
+    assert [call.path for call in graph.calls] == ["heads[0]", "heads[1]", "heads[2]", "body['first']"]
+    (graph,) = recorded(lambda: sum(applied(h, x) for h in heads).sum().backward(), {"heads": heads})
+    assert [call.path for call in graph.calls] == ["heads[0]", "heads[1]", "heads[2]"]
+
+
+def test_a_module_that_only_a_loop_variable_leads_to_goes_by_that() -> None:
+    x = torch.ones(2, requires_grad=True)
+
+    def run() -> None:
+        for head in (nn.Tanh() for _ in range(1)):
+            head(x).sum().backward()
+
+    (graph,) = recorded(run, {})
+    assert [call.path for call in graph.calls] == ["head"]
+
+
 def test_a_part_that_is_called_by_itself_is_named_by_its_place() -> None:
     net, x = nn.Sequential(nn.Tanh(), nn.Sequential(nn.Sigmoid())), torch.ones(2, requires_grad=True)
     (graph,) = recorded(lambda: net[1][0](x).sum().backward(), {"net": net})

@@ -178,6 +178,27 @@ def test_an_unnamed_view_of_an_input_has_the_inputs_name(recorder: Recorder) -> 
     assert view.outputs[0].names == ("x",) and view.outputs[0].type.shape == (1, 3)
 
 
+def test_a_leaf_whose_variable_is_bound_again_keeps_its_name(recorder: Recorder) -> None:
+    def run() -> Any:
+        h = torch.ones(3, requires_grad=True)
+        h = h.sin()
+        return h.exp()
+
+    run().sum().backward()
+    (leaf,) = (node for node in graph_of({}, recorder) if node.kind == "leaf")
+    assert leaf.outputs[0].names == ("h",)
+
+
+def test_a_leaf_that_has_a_variable_still_goes_by_that_alone(recorder: Recorder) -> None:
+    def double(z: Any) -> Any:
+        return z * 2
+
+    w = torch.ones(3, requires_grad=True)
+    double(w).sum().backward()
+    (leaf,) = (node for node in graph_of({"w": w}, recorder) if node.kind == "leaf")
+    assert leaf.outputs[0].names == ("w",)
+
+
 def test_a_view_with_a_variable_of_its_own_keeps_that(recorder: Recorder) -> None:
     x, w = torch.ones(3), torch.ones(3, 2, requires_grad=True)
     row = x.view(1, 3)

@@ -62,6 +62,20 @@ def test_a_node_knows_its_operation_types_edges_and_line() -> None:
     assert [(kept.name, str(kept.type), kept.bytes) for kept in y.saved] == [("_saved_other", "float64[3]", 24)]
 
 
+def test_constants_are_kept_of_nodes_whose_graph_is_freed_before_the_backward_call() -> None:
+    def script() -> dict[str, Any]:
+        x = torch.arange(6.0, requires_grad=True).reshape(3, 2)
+        cut = torch.nn.functional.batch_norm(x, None, None, training=True, eps=0.5).detach()
+        y = (x * cut).sum()
+        y.backward()
+        return {"x": x, "y": y}
+
+    (node,) = (node for node in only(record(script)) if node.op == "native_batch_norm")
+    constants = {kept.name: kept.value for kept in node.saved if kept.type is None}
+    assert constants == {"_saved_eps": "0.5", "_saved_training": "True"}
+    assert not [kept for kept in node.saved if kept.type is not None]
+
+
 def test_saved_tensors_that_share_memory_have_one_storage() -> None:
     def script() -> dict[str, Any]:
         x = torch.ones(4, requires_grad=True)

@@ -1,0 +1,101 @@
+"""What the event log is made of: events, backward calls, and the steps that they belong to."""
+
+from __future__ import annotations
+
+import weakref
+from types import CodeType
+from typing import Any, NamedTuple
+
+from autograph_cli.engines.protocol import Output
+from autograph_cli.record.modules import CallEvent
+from autograph_cli.record.source_locations import Site
+
+OPERATION, LEAF, INPUT = "operation", "leaf", "input"
+
+
+class BackwardEvent:
+    """One backward call."""
+
+    __slots__ = (
+        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran", "roots", "site",
+    )  # fmt: skip
+
+    def __init__(self, number: int, call: str, create_graph: bool) -> None:
+        self.number = number
+        self.call = call
+        self.create_graph = create_graph
+        self.newest = self.newest_key = 0
+        """The newest event when the call began, and the highest sequence number of a node."""
+        self.outside = 0
+        """How many calls of modules were going on when it began."""
+        self.error = 0
+        """The id of the exception that was being handled when the call began."""
+        self.failed = False
+        self.site: Site | None = None
+        self.roots: tuple[Output, ...] = ()
+        self.ran: list[int] = []
+        self.order = 1
+
+
+class Event(NamedTuple):
+    """An operation that left a node, a leaf (however often its node is made anew) or an input without gradient."""
+
+    number: int
+    """Its place in the order in which things were met."""
+    key: int
+    """The node's sequence number; of an input, a negative one."""
+    kind: str
+    ref: weakref.ref[Any]
+    """The node; of leaves and inputs, the tensor."""
+    cls: type | None
+    """The class of the node; None for an input."""
+    like: Any
+    next: tuple[Output | None, ...] = ()
+    args: tuple[Output, ...] = ()
+    parent: int | None = None
+    made_by: BackwardEvent | None = None
+    code: CodeType | None = None
+    offset: int = 0
+    op: str = ""
+    """The operation's name where the class does not tell it: of changes in place."""
+    call: CallEvent | None = None
+    """The call of a module that it ran in, or in which an input was made."""
+    owner: str = ""
+    """The path of the module that a leaf or an input belongs to."""
+    constants: Any = None
+    """What the node keeps that is no tensor, as the engine's `saved` reads it."""
+
+    @property
+    def is_operation(self) -> bool:
+        return self.kind == OPERATION
+
+    @property
+    def order(self) -> int:
+        return 0 if self.made_by is None else self.made_by.order
+
+
+class StepLog:
+    """What one thread has done since its last step ended."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.finished = False
+        self.passes: list[BackwardEvent] = []
+        self.running: list[BackwardEvent] = []
+        """The backward calls that are going on, the innermost last."""
+        self.variables: list[tuple[str, Output]] = []
+        """The variables that were found at the last backward call."""
+        self.derived: tuple[Any, str | None] = None, ""
+        """What makes its derivative graph, and how that came about, as of the last backward call."""
+        self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
+        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
+        self.found: Any = None
+        """What was measured, if anything was to be."""
+        self.older = True
+        """Whether its nodes hang on those of older steps, as far as is known."""
+        self.storages: dict[int, int] = {}
+        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
+
+    @property
+    def has_operations(self) -> bool:
+        return any(event.kind == OPERATION for event in self.events)
