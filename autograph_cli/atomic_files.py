@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator
 from types import FrameType
@@ -44,6 +46,15 @@ def atomic_write(path: Any) -> Iterator[IO[bytes]]:
         if os.path.exists(goal):
             os.chmod(made[-1], stat.S_IMODE(os.stat(goal).st_mode))
         os.replace(made[-1], goal)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A new folder that is gone after the block, and when a signal ends the process."""
+    made: list[str] = []
+    with _removed_at_the_end(made):
+        made.append(tempfile.mkdtemp(prefix="autograph-"))
+        yield made[0]
 
 
 def is_stream(name: str) -> bool:
@@ -95,12 +106,12 @@ def _lock(number: int, wait: bool) -> bool:
 
 @contextlib.contextmanager
 def _removed_at_the_end(made: list[str]) -> Iterator[None]:
-    """Remove these files after the block, and before a signal that ends processes ends this one."""
+    """Remove these files and folders after the block, and before a signal that ends processes ends this one."""
 
     def remove() -> None:
         for name in made:
             with contextlib.suppress(OSError):
-                os.unlink(name)
+                shutil.rmtree(name) if os.path.isdir(name) else os.unlink(name)
 
     def end(number: int, frame: FrameType | None) -> None:
         remove()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.exit_codes import Trouble, as_trouble
 from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
@@ -124,7 +124,7 @@ def _checked_out(script: Path, revision: str) -> Iterator[Path]:
     if revision.startswith("-"):
         raise Trouble(f"{revision} is no revision.")
     _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
-    with tempfile.TemporaryDirectory(prefix="autograph-") as place:
+    with temporary_folder() as place:
         with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
             archive.extractall(place, filter="data")
         yield Path(place, inner)

@@ -20,13 +20,13 @@ import itertools
 import linecache
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
 from autograph_cli import AutographError
+from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.graph import GraphError, Step, Trace
 from autograph_cli.record import imports, store
 
@@ -54,7 +54,7 @@ def run(shell: Any, line: str, cell: str) -> None:
         shell.showsyntaxerror()
         return
     trace = _record(shell, cell, _to_record(options))
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         file = store.save(trace, Path(folder, "cell.json"))
         pictures = Path(folder, "pictures")
         pictures.mkdir()
@@ -103,7 +103,7 @@ def _render(options: list[str]) -> bool:
 def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
     from autograph_cli.record.recorder import Recorder
 
-    real = "torch" in sys.modules and sys.modules["torch"].__name__ == "torch"
+    real = "torch" in sys.modules and getattr(sys.modules["torch"].__spec__, "name", "") == "torch"
     before = dict(shell.user_ns)
     recorder = Recorder("first,last", "cell", record=beside)
     with contextlib.nullcontext() if real else imports.serve():

@@ -107,6 +107,7 @@ _OTHER = {"·": 278, "…": 1000, "\xa0": 278, "×": 584}
 # Letters that only the font Symbol has: their code there, and their width.
 _SYMBOL = {
     "∂": (0xB6, 494),
+    "′": (0xA2, 247),
     "α": (0x61, 631),
     "β": (0x62, 549),
     "γ": (0x67, 411),

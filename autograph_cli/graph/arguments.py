@@ -14,11 +14,9 @@ _SHAPES = ("sizes", "size", "strides", "storage_offset", "options", "scalar_type
 _USUAL = {
     "alpha": (1, 1.0),
     "beta": (1,),
-    "keepdim": (False,),
     "reduction": (1,),
     "ignore_index": (-100,),
     "label_smoothing": (0, 0.0),
-    "half_to_float": (False,),
     "training": (True,),
     "train": (True,),
     "eps": (1e-05, 1e-08, 1e-12),
@@ -26,18 +24,12 @@ _USUAL = {
     "correction": (1,),
     "step": (1,),
     "approximate": ("none",),
-    "align_corners": (False,),
     "padding_idx": (-1,),
-    "scale_grad_by_freq": (False,),
-    "sparse": (False,),
     "cudnn_enabled": (True, False),
-    "is_causal": (False,),
     "dropout_p": (0.0,),
-    "descending": (False,),
     "stable": (True, False),
-    "upper": (False,),
 }
-"""Values that go without saying."""
+"""Values that go without saying; of all other arguments that is False."""
 
 Plain = Mapping[str, Any]
 
@@ -72,7 +64,7 @@ def _listed(plain: Plain) -> str:
     """What does not go without saying, as `dim 1, keepdim`."""
     words = []
     for name, value in plain.items():
-        usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, ()))
+        usual = any(value == other and type(value) is type(other) for other in _USUAL.get(name, (False,)))
         if usual or value is None or value == () or name.endswith(_SHAPES) or name.startswith("saved_tensors"):
             continue
         words.append(name if value is True else f"{name} {_short(value)}")
@@ -122,5 +114,6 @@ _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
     "convolution": _convolution,
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"), _pooling),
     "slice": _slice,
+    "transpose": lambda plain, shapes: f"{plain.get('dim0')}, {plain.get('dim1')}",
 }
 """Operations whose arguments have a shorter form than a list of names and values."""

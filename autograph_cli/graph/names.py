@@ -98,7 +98,8 @@ class _Primes:
 def told_apart(graph: Graph) -> Graph:
     """The graph with a name of its own for each tensor of a name that was bound again, in whatever view it is shown.
 
-    Those of them that a backward call differentiated are roots too.
+    Those of them that a backward call differentiated are roots too. A further name of a tensor that is the first of
+    another one is left out.
     """
     count: dict[str, int] = {}
     for node in graph.nodes:
@@ -106,10 +107,11 @@ def told_apart(graph: Graph) -> Graph:
             if output.names:
                 count[output.names[0]] = count.get(output.names[0], 0) + 1
     again = {name for name, times in count.items() if times > 1}
+    nodes = tuple(_without(node, count) for node in graph.nodes)
     if not again:
-        return graph
+        return replace(graph, nodes=nodes)
     names = output_names(graph)
-    nodes = tuple(_renamed(node, names[node.id], again) for node in graph.nodes)
+    nodes = tuple(_renamed(node, names[node.id], again) for node in nodes)
     roots = [_renamed_root(graph, root, names, again) for root in graph.roots]
     there = {(root.node, root.nr) for root in roots}
     for entry in graph.passes:
@@ -119,6 +121,16 @@ def told_apart(graph: Graph) -> Graph:
                 there.add((edge.node, edge.nr))
                 roots.append(Root(names[edge.node][edge.nr], edge.node, edge.nr))
     return replace(graph, nodes=nodes, roots=tuple(roots))
+
+
+def _without(node: Node, names: Collection[str]) -> Node:
+    if not any(name in names for output in node.outputs for name in output.names[1:]):
+        return node
+    outputs = [
+        replace(output, names=(*output.names[:1], *(name for name in output.names[1:] if name not in names)))
+        for output in node.outputs
+    ]
+    return replace(node, outputs=tuple(outputs))
 
 
 def _renamed(node: Node, names: tuple[str, ...], again: Collection[str]) -> Node:

@@ -20,9 +20,10 @@ def summary(raw: Any) -> Values | None:
     ('[[1, 2],', ' [0.5, 0]]')
     """
     dense = getattr(raw, "dense", None)
-    array = np.asarray(dense() if callable(dense) else raw)
-    if array.dtype.kind not in "biufcV":
+    array = dense() if callable(dense) else raw
+    if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind not in "biufcV":
         return None
+    array = np.asarray(array)
     if array.size <= FEW:
         return Values(whole=tuple(_rows(array)), count=array.size)
     with np.errstate(all="ignore"):

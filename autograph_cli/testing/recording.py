@@ -1,6 +1,7 @@
 """Records one script in a process of its own: `python -m autograph_cli.testing.recording REQUEST`.
 
-The request is a JSON file that names the script; the answer is written where it says.
+The request is JSON that names the script. The answer goes into the file that is stdin: it has no name, so nothing stays
+behind, whatever ends the process.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from autograph_cli.graph import Trace, from_json
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
+_END = b"\n"
+"""Ends an answer that is whole."""
 
 
 class RecordingError(AutographError):
@@ -49,24 +52,24 @@ def record(
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails."""
     label = name or str(script)
-    with tempfile.TemporaryDirectory(prefix="autograph-") as place:
-        request, answer = Path(place, "request.json"), Path(place, "answer.json")
-        asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
-        request.write_text(json.dumps({**asked, "answer": str(answer)}), "utf-8")
+    asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
+    with tempfile.TemporaryFile() as file:
         done = subprocess.run(
-            [sys.executable, "-m", __spec__.name, str(request)],
+            [sys.executable, "-m", __spec__.name, json.dumps(asked)],
             cwd=folder,
             env=_environment(),
-            stdin=subprocess.DEVNULL,
+            stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
             check=False,
         )
-        if not answer.is_file():
-            raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
-        found = json.loads(answer.read_text("utf-8"))
+        file.seek(0)
+        told = file.read()
+    if not told.endswith(_END):
+        raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
+    found = json.loads(told)
     if found["exit_code"]:
         raise RecordingError(f"{label} failed: {found['failure'] or _last_words(done)}")
     trace = from_json(found["trace"], label)
@@ -88,11 +91,21 @@ def _last_words(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def main(request: str) -> None:
-    """Do what the request says; the script's own output goes where it goes."""
+    """Do what the request says; the script's own output goes where it goes, and it reads nothing."""
+    place = os.dup(0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    told = answer(request)
+    with open(place, "wb") as file:
+        file.write(told.encode() + _END)
+
+
+def answer(request: str) -> str:
+    """What came of the script that a request names."""
     from autograph_cli.graph import to_json
     from autograph_cli.record import runner
 
-    asked = json.loads(Path(request).read_text("utf-8"))
+    asked = json.loads(request)
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
     result, trace = runner.record(target, asked["steps"])
     extras = asked["extras"]
@@ -103,9 +116,7 @@ def main(request: str) -> None:
         "values": list(value_lines(result.scope)) if "values" in extras else [],
         "formulas": list(formula_lines(trace)) if "formulas" in extras else [],
     }
-    partial = Path(asked["answer"]).with_suffix(".partial")
-    partial.write_text(json.dumps(found), "utf-8")
-    os.replace(partial, asked["answer"])
+    return json.dumps(found)
 
 
 def value_lines(scope: Mapping[str, Any]) -> Iterator[str]:

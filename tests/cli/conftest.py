@@ -20,7 +20,11 @@ from autograph_cli.record import runner
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Invoke a command line in a folder of the test's own."""
     monkeypatch.chdir(tmp_path)
-    return lambda *args, **options: CliRunner().invoke(main, list(args), prog_name="autograph", **options)
+
+    def run(*args: str, charset: str = "utf-8", **options: Any) -> Result:
+        return CliRunner(charset=charset).invoke(main, list(args), prog_name="autograph", **options)
+
+    return run
 
 
 class Recorded:

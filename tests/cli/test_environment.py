@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+
+from autograph_cli.record import runner, store
+from autograph_cli.testing import recording
 
 ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
@@ -26,10 +31,22 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a script and the trace of its run."""
+    folder = tmp_path_factory.mktemp("traced")
+    (folder / "expr.py").write_text(EXPR)
+    target = runner.Target.of(str(folder / "expr.py"), ())
+    _, trace = runner.record(target, "first,last")
+    (folder / store.FOLDER).mkdir()
+    store.save(replace(trace, script="expr.py"), folder / store.FOLDER / store.LAST)
+    return folder
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[..., Done]:
+def shell(tmp_path: Path, traced: Path) -> Callable[..., Done]:
     """Run a line of the shell, in which `autograph` is the command, in a folder of the test's own."""
-    (tmp_path / "expr.py").write_text(EXPR)
+    shutil.copytree(traced, tmp_path, dirs_exist_ok=True)
     start = f'autograph() {{ "{sys.executable}" -m autograph_cli "$@"; }}\n'
 
     def run(line: str, **env: str) -> Done:
@@ -41,7 +58,6 @@ def shell(tmp_path: Path) -> Callable[..., Done]:
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
         )
 
-    run("autograph run -q expr.py")
     return run
 
 
@@ -68,7 +84,7 @@ def test_nobody_reads_on(shell: Callable[..., Done], command: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
-def test_output_that_cannot_encode_gets_escapes(shell: Callable[..., Done], tmp_path: Path, encoding: str) -> None:
+def test_output_that_cannot_encode_gets_escapes(cli: Callable[..., Result], tmp_path: Path, encoding: str) -> None:
     (tmp_path / "expr.py").write_text(EXPR.replace("y =", "变量 ="), "utf-8")
     for command in (
         "run -q expr.py",
@@ -79,20 +95,42 @@ def test_output_that_cannot_encode_gets_escapes(shell: Callable[..., Done], tmp_
         "why 变量 x",
         "render -f text -o -",
     ):
-        done = shell(f"autograph {command}", PYTHONIOENCODING=encoding)
-        assert done.returncode == 0, (command, done.stderr)
-        assert b"Traceback" not in done.stderr
+        result = cli(*command.split(), charset=encoding)
+        assert result.exit_code == 0, (command, result.exception)
+        if not command.startswith("render"):  # a picture is UTF-8 always
+            result.stdout_bytes.decode(encoding)
+
+
+@needs_unix
+def test_processes_of_such_output_get_escapes_too(shell: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(EXPR.replace("y =", "变量 ="), "utf-8")
+    done = shell("autograph show expr.py && autograph snapshot expr.py", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert b"\\u53d8\\u91cf" in done.stdout
 
 
 @needs_unix
 @pytest.mark.parametrize(
     "command", ["run {}/expr.py", "show", "render", "render {}/expr.py", "snapshot x.py", "diff a.py b.py", "why a b"]
 )
-def test_folder_that_was_removed_is_one_sentence(shell: Callable[..., Done], tmp_path: Path, command: str) -> None:
-    done = shell(f"mkdir gone; cd gone; rmdir ../gone; autograph {command.format(tmp_path)}")
-    assert done.returncode == (2 if command.startswith(("diff", "snapshot")) else 1)
-    assert done.stderr.splitlines()[-1] == b"Error: The working directory cannot be used: No such file or directory."
-    assert b"Traceback" not in done.stderr
+def test_folder_that_was_removed_is_one_sentence(
+    cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, traced: Path, tmp_path: Path, command: str
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    result = cli(*command.format(traced).split())
+    assert result.exit_code == (2 if command.startswith(("diff", "snapshot")) else 1)
+    assert result.stderr == "Error: The working directory cannot be used: No such file or directory.\n"
+    assert isinstance(result.exception, SystemExit)
+
+
+@needs_unix
+def test_process_in_a_folder_that_was_removed_says_so(shell: Callable[..., Done]) -> None:
+    done = shell("mkdir gone; cd gone; rmdir ../gone; autograph show")
+    assert done.stderr == b"Error: The working directory cannot be used: No such file or directory.\n"
 
 
 def test_folder_that_cannot_be_read_is_one_sentence(
@@ -166,6 +204,22 @@ def test_ctrl_c_while_the_command_is_imported_is_silent(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
+@needs_unix
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("command", ["snapshot kills.py", "diff --rev HEAD kills.py"])
+def test_a_signal_leaves_no_temporary_folder(
+    shell: Callable[..., Done], tmp_path: Path, number: int, command: str
+) -> None:
+    if command.startswith("diff") and number == signal.SIGKILL:
+        return  # nothing can be done then
+    (tmp_path / "kills.py").write_text(f"import os\nos.kill(os.getppid(), {int(number)})\n")
+    (tmp_path / "temporary").mkdir()
+    git = "git init -q; git add kills.py; git -c user.name=a -c user.email=a@b commit -qm a; "
+    done = shell(git + f"exec {sys.executable} -m autograph_cli {command}", TMPDIR=str(tmp_path / "temporary"))
+    assert done.returncode == -number, done.stderr
+    assert os.listdir(tmp_path / "temporary") == []
+
+
 def test_pattern_that_finds_nothing_is_an_error(cli: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name, sentence in (("*.nothing", "No script is named *.nothing."), ("empty", "There is no script in empty.")):
@@ -192,7 +246,11 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("what", MALFORMED)
-def test_update_mends_a_malformed_snapshot(cli: Callable[..., Result], tmp_path: Path, what: str) -> None:
+def test_update_mends_a_malformed_snapshot(
+    cli: Callable[..., Result], tmp_path: Path, traced: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    trace = store.load(traced / store.FOLDER / store.LAST)
+    monkeypatch.setattr(recording, "record", lambda *_, **__: recording.Recording(trace))
     (tmp_path / "expr.py").write_text(EXPR)
     kept = tmp_path / "expr.graph.txt"
     cli("snapshot", "expr.py")

@@ -142,16 +142,7 @@ def test_a_request_that_makes_no_sense_is_trouble(cli: Cli, arguments: list[str]
     assert message in result.stderr
 
 
-def test_a_request_is_answered_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_is_answered(tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text(SCRIPT)
-    request, answer = tmp_path / "request", tmp_path / "answer.json"
-    asked = {
-        "script": str(tmp_path / "expr.py"),
-        "arguments": [],
-        "steps": "first",
-        "extras": [],
-        "answer": str(answer),
-    }
-    request.write_text(json.dumps(asked))
-    recording.main(str(request))
-    assert json.loads(answer.read_text())["exit_code"] == 0
+    asked = {"script": str(tmp_path / "expr.py"), "arguments": [], "steps": "first", "extras": []}
+    assert json.loads(recording.answer(json.dumps(asked)))["exit_code"] == 0

@@ -82,3 +82,18 @@ def test_tensors_of_one_name_are_numbered_in_order(run: Callable[[str], Graph]) 
 def test_names_that_are_bound_once_stay_as_they_are(run: Callable[[str], Graph]) -> None:
     graph = run("import torch\nx = torch.ones(3, requires_grad=True)\ny = x.sin()\nz = y.cos()\n")
     assert told_apart(graph) == graph
+
+
+def test_a_name_that_went_on_to_another_tensor_is_not_kept_by_the_first(run: Callable[[str], Graph]) -> None:
+    graph = run(
+        FOUR_TIMES.replace("for _", "d = y\nfor _").replace(
+            "    y, = torch.autograd.grad(y,", "    d, = torch.autograd.grad(d,"
+        )
+    )
+    picture = render(graph, "double-backward", "mermaid").decode()
+    assert sorted(results(picture.encode()), key=len) == ["d", "y", "d′", "d′′", "d′′′"]
+    assert "<br/>d" not in picture
+
+
+def test_derivatives_are_written_in_a_pdf(run: Callable[[str], Graph]) -> None:
+    assert render(run(FOUR_TIMES), "double-backward", "pdf").startswith(b"%PDF")

@@ -206,7 +206,8 @@ def test_names_that_a_formula_takes_from_around_it_are_filled_in() -> None:
                 "self: sinc_gradient(grad, self)",
                 "def sinc_gradient(grad, x):",
                 "    turned, square = (x * math.pi, x * x * math.pi)",
-                "    slope = grad * ((turned * turned.cos() - turned.sin()) / square).conj()",
+                "    sine = turned.sin()",
+                "    slope = grad * ((turned * turned.cos() - sine) / square).conj()",
                 "    return where(square == 0, 0, slope)",
             ),
         ),
@@ -341,3 +342,15 @@ def test_the_graph_is_the_same_whatever_is_recorded_beside_it(kinds: tuple[str, 
 def test_the_same_run_gives_the_same_numbers() -> None:
     kinds = ("values", "formula", "inside")
     assert to_json(record(small, *kinds)) == to_json(record(small, *kinds))
+
+
+def test_what_has_no_numbers_is_recorded_without() -> None:
+    def script() -> dict[str, Any]:
+        w = torch.ones(3, device="meta", requires_grad=True)
+        y = (w * w).sum()
+        y.backward()
+        return {"y": y}
+
+    (step,) = record(script, "values").steps
+    assert [node.op for node in step.graph if node.kind == "operation"] == ["mul", "sum"]
+    assert not any(each for node in step.graph if (its := node.measured) for each in (*its.values, *its.gradients))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from autograph_cli import torch
 from autograph_cli.graph import Graph, Memory
 from autograph_cli.graph.saved_memory import kept_tensors, origin_words
@@ -141,3 +143,18 @@ def test_a_derived_graph_has_what_order_0_keeps() -> None:
     (step,) = steps_of(script)
     assert step.double is not None
     assert kept(step.double)["result of exp"] == ["exp result"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "bytes_kept"), [(torch.sparse_coo, 4 * 4 + 2 * 4 * 8), (torch.sparse_csr, 4 * 4 + 9 * 8)]
+)
+def test_what_is_kept_of_a_sparse_tensor_are_its_values_and_places(layout: Any, bytes_kept: int) -> None:
+    def script() -> dict[str, Any]:
+        s, w = torch.eye(4).to_sparse(layout=layout), torch.ones(4, 3, requires_grad=True)
+        y = s @ w
+        y.sum().backward()
+        return {"s": s, "w": w}
+
+    (step,) = steps_of(script)
+    (mm,) = (node for node in step.graph if node.kind == "operation" and "mm" in node.op)
+    assert [saved.bytes for saved in mm.saved if saved.type] == [bytes_kept]

@@ -151,16 +151,11 @@ def _number(raw: Any) -> Any:
 
 
 def strides_of(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it.
-
-    Where there are no elements they are those of a dense array.
-    """
+    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
     size = raw.itemsize
     found = [s // size for s in raw.strides]
     if 0 in found:
         shape = raw.shape
-        if 0 in shape:
-            return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(raw.ndim))
         for d in range(len(found) - 1, -1, -1):
             if not found[d] and shape[d] == 1:
                 found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1

@@ -36,6 +36,11 @@ class Sparse:
     strides = property(lambda self: (0,) * len(self.shape))
     flags = property(lambda self: self.values.flags)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is kept: the values and where they stand."""
+        raise NotImplementedError
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -104,6 +109,8 @@ class Coo(Sparse):
         self.coalesced = coalesced
         """Whether no place repeats, and all are in order."""
 
+    nbytes = property(lambda self: self.values.nbytes + self.indices.nbytes)
+
     def with_values(self, values: Any) -> Coo:
         return Coo(self.indices, values, (*self.shape[: len(self.indices)], *values.shape[1:]), self.coalesced)
 
@@ -136,6 +143,8 @@ class Csr(Sparse):
     def __init__(self, crow: Any, columns: Any, values: Any, shape: tuple[int, ...]) -> None:
         super().__init__(values, shape)
         self.crow, self.columns = crow, columns
+
+    nbytes = property(lambda self: self.values.nbytes + self.crow.nbytes + self.columns.nbytes)
 
     def with_values(self, values: Any) -> Csr:
         return Csr(self.crow, self.columns, values, self.shape)

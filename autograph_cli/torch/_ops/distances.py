@@ -62,9 +62,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
     if x1._raw.shape != x2._raw.shape:
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
-        x1, x2 = views.expand(x1, shape), views.expand(x2, shape)
+        x2, x1 = views.expand(x2, shape), views.expand(x1, shape)
     d = dims.wrap_all(dim, x1.ndim)
-    unit1, unit2 = (arithmetic.true_divide(x, _length(x, d, eps)) for x in (x1, x2))
+    length1, length2 = _length(x1, d, eps), _length(x2, d, eps)
+    unit2, unit1 = arithmetic.true_divide(x2, length2), arithmetic.true_divide(x1, length1)
     return reductions.sum(arithmetic.mul(unit1, unit2), dim)
 
 

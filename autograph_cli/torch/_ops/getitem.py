@@ -210,7 +210,9 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         _copy_to(input, value)
         return
     if isinstance(index, bool):
-        index = (index,)
+        if index:
+            _copy_to(views.unsqueeze_op(input, 0), value)
+        return
     simple = _simple(input, index)
     if simple is not None:
         _copy_to(simple, value)
@@ -248,12 +250,12 @@ def _picks(item: Any) -> bool:
 def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         dtypes.check_held(value, input._raw.dtype)
         return make(dtypes.cast_number(value, input._raw.dtype))
-    if isinstance(value, (np.ndarray, np.generic)):
-        return make(np.asarray(value).astype(input._raw.dtype)[()])
-    raise TypeError(f"can't assign a {type(value).__name__} to a {input.type()}")
+    raise TypeError(f"can't assign a {type_name(value)} to a {input.type()}")
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.state import L
-from .._core.tensor import Tensor, Wrapped, make
+from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap, run_inplace
 from . import views
@@ -331,8 +331,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         input = views.unsqueeze_op(input, 0)
     places = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
-        return make(places)
-    return tuple(make(np.ascontiguousarray(column)) for column in places.T)
+        return inference_result(make(places))
+    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in places.T)
 
 
 @composite(out="apart")

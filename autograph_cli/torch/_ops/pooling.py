@@ -13,7 +13,8 @@ from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.tensor import Tensor
+from .._core.state import L
+from .._core.tensor import Tensor, inference_result, make
 from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
@@ -274,7 +275,9 @@ def max_pool1d(
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
+    if return_indices:
+        return found
+    return found[0] if (L.grad and input.requires_grad) or L.levels else inference_result(make(found[0]._raw))
 
 
 def max_pool2d(

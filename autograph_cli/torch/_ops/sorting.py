@@ -91,7 +91,7 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
-    return _chosen(f, a, None if a.ndim == 0 else f.slice(_order(f, a, dim), dim, k - 1, k, 1), dim, keepdim)
+    return _chosen(f, a, None if a.ndim == 0 else f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy(), dim, keepdim)
 
 
 median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")

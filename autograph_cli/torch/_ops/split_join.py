@@ -407,9 +407,16 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return rot90_op(input, d.given(k % 4, k), (a, b))
 
 
+def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
+    """An odd number of quarters is a transposed view of a mirrored copy."""
+    if k % 2 == 0:
+        return f.xp.rot90(a, k, dims).copy()
+    return f.xp.swapaxes(f.xp.flip(a, dims[k == 1]).copy("K"), *dims)
+
+
 rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
-    lambda f, a, k, dims: f.xp.rot90(a, k, dims).copy(),
+    lambda f, a, k, dims: _quarters(f, a, k, dims),
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op

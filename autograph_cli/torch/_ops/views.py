@@ -478,9 +478,7 @@ def _matrix_transpose(name: str) -> property:
             )
         if name == "T":
             return permute_op(self, tuple(reversed(range(self.ndim))))
-        if not self.ndim:
-            return self
-        flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim))
+        flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
     return property(get)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.forward import ordinary
 from .._core.reverse import fresh, settle
 from .._core.tensor import Tensor
 from ..utils._pytree import tree_leaves, tree_map
@@ -48,7 +49,7 @@ def fresh_tree(tree: Any) -> Any:
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-        return fresh(x)
+        return fresh(ordinary(x))
 
     return tree_map(one, tree)
 

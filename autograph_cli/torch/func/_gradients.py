@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
+from .._core.forward import outside_inference
 from .._core.interpreter_stack import GradLevel, running
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
 from .._core.state import L
@@ -52,7 +55,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
+    with _recorded():
         inputs = fresh_tree(chosen(argnums, args))
         output, aux = apart("grad_and_value(f)(*args)", func(*replaced(args, argnums, inputs), **kwargs), has_aux)
         if not isinstance(output, Tensor):
@@ -65,12 +68,19 @@ def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any
         if output.dtype.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
     leaves, spec = tree_flatten(inputs)
-    with enable_grad():
+    with outside_inference(), enable_grad():
         found = _pullback([output], leaves, [ones_like(output)], create_graph=True)
     own = own_leaves(leaves)
     gradient = tree_unflatten([settle(g, own) for g in found], spec)
     value = settle(output, own)
     return gradient, (value, settled(aux, own)) if has_aux else value
+
+
+@contextlib.contextmanager
+def _recorded() -> Iterator[None]:
+    """Inside the block the function runs of which the derivative is wanted, whatever the modes around it."""
+    with outside_inference(), running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
+        yield
 
 
 def _pullback(outputs: list[Any], inputs: list[Tensor], cotangents: list[Any], create_graph: bool) -> list[Tensor]:
@@ -97,7 +107,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool) -> tuple[Any, Function, Any]:
     """`vjp` by the arguments `argnums`, or by all: the value, the function of cotangents, and the aux (or None)."""
-    with running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
+    with _recorded():
         inputs = fresh_tree(args if argnums is None else chosen(argnums, args))
         given = inputs if argnums is None else replaced(args, argnums, inputs)
         outputs, aux = apart("vjp(f, *primals)", func(*given), has_aux)
@@ -118,7 +128,8 @@ def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool)
                 f"cotangents: {treespec_pprint(spec)}, primal output: {treespec_pprint(spec_out)}"
             )
         seeds = [_fitting(i, v, y) for i, (v, y) in enumerate(zip(flat, flat_out, strict=True))]
-        found = _pullback(flat_out, flat_in, seeds, L.grad if create_graph is None else create_graph)
+        with outside_inference():
+            found = _pullback(flat_out, flat_in, seeds, L.grad if create_graph is None else create_graph)
         return tree_unflatten([settle(g, own) for g in found], spec_in)
 
     return settled(outputs, own), pull, settled(aux, own) if has_aux else None

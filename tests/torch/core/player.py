@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import functools
@@ -14,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from tests.torch.core.functions import functions_of
-from tests.torch.core.statements import Step
+from tests.torch.core.statements import Step, place
 
 Row = list[Any]
 GRAIN = 7919.1237
@@ -23,7 +24,13 @@ GRAIN = 7919.1237
 
 @functools.cache
 def _compiled(code: str) -> CodeType:
-    return compile(code, "<statement>", "eval")
+    return compile(code, "<statement>", "exec" if whole(code) else "eval")
+
+
+def whole(code: str) -> bool:
+    """Whether the code is of statements; what they make, if anything, they call C."""
+    body = ast.parse(code).body
+    return len(body) > 1 or not isinstance(body[0], ast.Expr)
 
 
 class Player:
@@ -152,14 +159,14 @@ class Player:
         """Do one step; `ok`, or the first sentence of the error."""
         v = self.v
         self.text.append(step.text(len(v)))
-        a, b, seen = v[int(step.a * len(v))], v[int(step.b * len(v))], len(self.log)
+        a, b, seen = v[place(step.a, len(v))], v[place(step.b, len(v))], len(self.log)
         if (step.mode == "inference" and STAYS.match(step.code)) or (
             step.mode != "inference" and (a.is_inference() or b.is_inference())
         ):
             return "skipped"
         try:
-            with self._block(step.mode):
-                made = eval(_compiled(step.code), {**self.names, "A": a, "B": b})
+            with self.block(step.mode):
+                made = self._made(step.code, {**self.names, "A": a, "B": b})
         except Exception as error:
             if step.mode == "packed":
                 self.log[seen:] = []
@@ -176,7 +183,12 @@ class Player:
                 self.fresh.append(self._version(t) or 0)
         return "ok"
 
-    def _block(self, mode: str) -> Any:
+    @staticmethod
+    def _made(code: str, names: dict[str, Any]) -> Any:
+        made = eval(_compiled(code), names)
+        return names.get("C") if made is None else made
+
+    def block(self, mode: str) -> Any:
         torch = self.torch
         if not mode:
             return contextlib.nullcontext()
@@ -327,6 +339,7 @@ def observe(
     each: bool = True,
     shift: float = 0.0,
     text: list[str] | None = None,
+    player_of: Any = Player,
 ) -> Row:
     """What each step gives, and what is known of all tensors after it (after the last one only, unless `each`).
 
@@ -335,7 +348,7 @@ def observe(
     start, steps = sequence
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        player = Player(torch, start, shift)
+        player = player_of(torch, start, shift)
         player.text = player.text if text is None else text
         seen = []
         for i, step in enumerate(steps):

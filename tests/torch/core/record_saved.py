@@ -91,7 +91,6 @@ torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x.double(),torch.tensor(
 torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x,torch.tensor([0,2,2]),mode='mean')
 torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x,torch.tensor([0,2,2]),mode='max')
 torch.nn.functional.nll_loss(w,torch.tensor(1),weight=w.detach(),reduction='none')
-torch.linalg.multi_dot((x,x.new_zeros(3,0),x.new_zeros(0,2)))
 torch._native_batch_norm_legit(x,w,w,w.detach()*0,w.detach()**2,True,0.1,1e-5)[0]
 x.to_sparse().to_dense()
 """.strip().splitlines()

@@ -134,10 +134,18 @@ class Step(NamedTuple):
     b: float
     mode: str
 
+    def shown(self, known: int) -> str:
+        """The statement without its block, where `known` tensors were made before."""
+        return NAMES.sub(lambda found: f"v[{place(self.a if found[0] == 'A' else self.b, known)}]", self.code)
+
     def text(self, known: int) -> str:
         """The statement where `known` tensors were made before."""
-        shown = NAMES.sub(lambda found: f"v[{int((self.a if found[0] == 'A' else self.b) * known)}]", self.code)
-        return f"{self.mode}: {shown}" if self.mode else shown
+        return f"{self.mode}: {self.shown(known)}" if self.mode else self.shown(known)
+
+
+def place(where: float, known: int) -> int:
+    """The number of the tensor: a whole number is one already."""
+    return min(where, known - 1) if isinstance(where, int) else int(where * known)
 
 
 NAMES = re.compile(r"\b[AB]\b")
@@ -156,7 +164,7 @@ _CODES = [(weight, codes.split("|")) for weight, codes in KINDS.values()]
 _TOTAL = sum(weight for weight, _ in _CODES)
 
 
-def _pick(draw: random.Random, rows: tuple[tuple[int, str], ...] | list[tuple[int, list[str]]]) -> str | list[str]:
+def pick(draw: random.Random, rows: tuple[tuple[int, str], ...] | list[tuple[int, list[str]]]) -> str | list[str]:
     point = draw.random() * sum(weight for weight, _ in rows)
     for weight, found in rows:
         point -= weight
@@ -168,12 +176,12 @@ def _pick(draw: random.Random, rows: tuple[tuple[int, str], ...] | list[tuple[in
 def sequence(seed: int, length: int = LENGTH) -> tuple[list[str], list[Step]]:
     """What the sequence begins with, and its statements."""
     draw = random.Random(seed)
-    start = str(_pick(draw, STARTS)).split("|")
+    start = str(pick(draw, STARTS)).split("|")
     left_out = REAL if "j" in start[0] else COMPLEX
     steps = []
     for _ in range(length):
-        codes = _pick(draw, _CODES)
+        codes = pick(draw, _CODES)
         codes = [code for code in codes if not left_out.search(code)] or ["A.clone()"]
-        mode = str(_pick(draw, MODES))
+        mode = str(pick(draw, MODES))
         steps.append(Step(codes[int(draw.random() * len(codes))], draw.random(), draw.random(), mode))
     return start, steps

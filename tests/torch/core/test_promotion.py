@@ -224,3 +224,12 @@ def test_gradients_of_broadcast_operands_match_finite_differences(shapes, name):
                 moved[which].view(-1)[place] += step
                 sides.append((f(*moved) * weights).sum().item())
             assert g.reshape(-1)[place].item() == pytest.approx((sides[0] - sides[1]) / (2 * eps), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["sin", "exp", "log", "sqrt", "sigmoid", "tanh", "erf", "rsqrt", "reciprocal", "atan", "lgamma"]
+)
+def test_a_view_of_integers_becomes_floating_as_the_integers_do(name: str) -> None:
+    whole = torch.tensor([3, 4])
+    for view in (whole[0], whole[:1], whole.view(-1), whole.t(), whole.detach()):
+        assert getattr(view, name)().dtype is torch.float32
