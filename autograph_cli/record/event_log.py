@@ -318,7 +318,7 @@ class EventLog:
             numbers.clear()
         output = self.engine.output(tensor)
         if output.__class__ is int:
-            _add_name(self.names, self.known[output][0], 0, path)  # type: ignore[index]
+            _add_name(self.names, self.known[output][0], 0, path)
         elif output is not None:
             _add_name(self.names, *self.place(output), path)
         return output
