@@ -103,7 +103,7 @@ def _render(options: list[str]) -> bool:
 def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
     from autograph_cli.record.recorder import Recorder
 
-    real = "torch" in sys.modules and sys.modules["torch"].__name__ == "torch"
+    real = "torch" in sys.modules and getattr(sys.modules["torch"].__spec__, "name", "") == "torch"
     before = dict(shell.user_ns)
     recorder = Recorder("first,last", "cell", record=beside)
     with contextlib.nullcontext() if real else imports.serve():

@@ -231,7 +231,7 @@ class Graph:
 
 
 pictured_by: Callable[[Graph], str | None] | None = None
-"""What draws a graph in a notebook; the export room puts it here."""
+"""What draws a graph in a notebook; `autograph_cli.export` puts it here."""
 
 
 @dataclass(frozen=True, slots=True)

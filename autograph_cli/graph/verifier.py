@@ -1,4 +1,4 @@
-"""The checker of the records: every rule that the rest of the house relies on, in linear time, without recursion."""
+"""The checker of the records: every rule that everything else relies on, in linear time, without recursion."""
 
 from __future__ import annotations
 

@@ -58,16 +58,14 @@ class EngineFinder(DistributionFinder, Loader):
 
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
-        self._names = PublicNames(tuple(SERVED.values()))
+        self._names = PublicNames(tuple(SERVED.values()), self._show)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root = fullname.partition(".")[0]
         if root in REFUSED:
-            raise ModuleNotFoundError(
-                f"{root} is built on PyTorch itself and cannot run on autograph's engine", name=fullname
-            )
+            return None if PathFinder.find_spec(root) is None else ModuleSpec(fullname, _Refusal())
         if root in SERVED:
             return ModuleSpec(fullname, self, is_package=True)
         for name, ours in SERVED.items():
@@ -89,14 +87,17 @@ class EngineFinder(DistributionFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put the engine's module in the place of the empty one: the import system hands out what it finds there."""
         name = module.__name__
-        served = importlib.import_module(engine_name(name))
+        self._show(name, importlib.import_module(engine_name(name)))
+
+    def _show(self, name: str, module: ModuleType) -> None:
+        """Let a module of the engine be found under its served name, as `typing.get_type_hints` finds those of classes."""
         if name.partition(".")[0] == "torch":
-            _speak_for(served)
-        if not hasattr(served, "__path__"):
+            _speak_for(module)
+        if not hasattr(module, "__path__"):
             # So that imports from within it come to this finder too, and fail in words of our own.
-            served.__path__ = []
-            self._opened.append(served)
-        sys.modules[name] = served
+            module.__path__ = []
+            self._opened.append(module)
+        sys.modules[name] = module
 
     def close(self) -> None:
         """Leave no mark on the engine's modules."""
@@ -104,6 +105,18 @@ class EngineFinder(DistributionFinder, Loader):
         for module in self._opened:
             vars(module).pop("__path__", None)
         self._opened.clear()
+
+
+class _Refusal(Loader):
+    """For what is installed and cannot be imported: a library that only asks whether it is there gets its answer."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        root = name.partition(".")[0]
+        raise ModuleNotFoundError(f"{root} is built on PyTorch itself and cannot run on autograph's engine", name=name)
 
 
 class ServedDistribution(Distribution):

@@ -21,11 +21,13 @@ def is_ours(cls: type) -> bool:
 
 
 class PublicNames:
-    """Lets classes carry the names under which a script imports them, in `repr`, tracebacks and pickles, and takes them back."""
+    """Lets classes and public modules carry the names under which a script imports them, and takes them back."""
 
-    def __init__(self, roots: tuple[str, ...]) -> None:
+    def __init__(self, roots: tuple[str, ...], show: Callable[[str, ModuleType], None]) -> None:
         self._roots = roots
+        self._show = show
         self._taken: list[tuple[type, str]] = []
+        self._modules: list[tuple[ModuleType, str]] = []
         for name, module in list(sys.modules.items()):
             if self._covers(name):
                 self.give(module)
@@ -34,12 +36,17 @@ class PublicNames:
         return any(name == root or name.startswith(f"{root}.") for root in self._roots)
 
     def give(self, module: ModuleType) -> None:
-        """Rename the classes that a module defines."""
-        own = module.__name__
+        """Rename a module, unless it is private, and the classes that it defines."""
+        own = module.__spec__.name if module.__spec__ else module.__name__
         for cls in list(vars(module).values()):
             if isinstance(cls, type) and cls.__module__ == own:
                 self._taken.append((cls, own))
                 cls.__module__ = _home(cls).removeprefix(_HOUSE)
+        if "._" not in own:
+            self._modules.append((module, module.__name__))
+            module.__name__ = own.removeprefix(_HOUSE)
+            if "." in module.__name__:
+                self._show(module.__name__, module)
 
     def give_later(self, spec: ModuleSpec) -> ModuleSpec:
         """A spec whose module is renamed as soon as it is loaded."""
@@ -48,10 +55,13 @@ class PublicNames:
         return spec
 
     def take_back(self) -> None:
-        """Give all classes their own names again."""
+        """Give all classes and modules their own names again."""
         while self._taken:
             cls, own = self._taken.pop()
             cls.__module__ = own
+        while self._modules:
+            module, own = self._modules.pop()
+            module.__name__ = own
 
 
 def _home(cls: type) -> str:

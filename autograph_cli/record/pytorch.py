@@ -18,7 +18,12 @@ _UNSIGNED = 1 << 63
 def is_tensor(value: Any) -> bool:
     """Whether this is a tensor of PyTorch, not of autograph's engine."""
     torch = sys.modules.get("torch")  # which is the engine while that is served
-    return torch is not None and torch.__name__ == "torch" and hasattr(torch, "_C") and isinstance(value, torch.Tensor)
+    return (
+        torch is not None
+        and getattr(torch.__spec__, "name", "") == "torch"
+        and hasattr(torch, "_C")
+        and isinstance(value, torch.Tensor)
+    )
 
 
 def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:

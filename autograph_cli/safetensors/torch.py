@@ -15,7 +15,17 @@ from autograph_cli.torch._core.storages import owner
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of
 
-__all__ = ["load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model"]
+__all__ = [
+    "load",
+    "load_file",
+    "load_model",
+    "safe_open",
+    "save",
+    "save_file",
+    "save_model",
+    "storage_ptr",
+    "storage_size",
+]
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
@@ -96,6 +106,16 @@ def load_model(model: Any, filename: Any, strict: bool = True, device: Any = "cp
         ]
         raise RuntimeError(f"Error(s) in loading state_dict for {type(model).__name__}:{''.join(lines)}")
     return lacking, unexpected
+
+
+def storage_ptr(tensor: Tensor) -> int:
+    """The address of the memory that a tensor lies in."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def storage_size(tensor: Tensor) -> int:
+    """The bytes of the memory that a tensor lies in."""
+    return int(tensor.untyped_storage().nbytes())
 
 
 # ---------------------------------------------------------------- what may be written

@@ -13,6 +13,7 @@ __all__ = (
     "DisableTorchFunctionSubclass",
     "_LinAlgError",
     "_disabled_torch_function_impl",
+    "_get_tracing_state",
     "_is_torch_function_enabled",
     "_is_torch_function_mode_enabled",
     "_log_api_usage_once",
@@ -20,6 +21,10 @@ __all__ = (
 
 
 _TensorMeta = type(Tensor)
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is traced (see torch.jit)."""
 
 
 def _is_torch_function_enabled() -> bool:

@@ -25,7 +25,7 @@ device_dispatch.kernels_by_device["meta"] = meta
 device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograph_cli\.torch\.")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
 from ._core import arg_check, dtypes, registry
 from ._core import layout as _layout
@@ -116,6 +116,7 @@ _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
 for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
+Tensor._make_wrapper_subclass = staticmethod(_legacy.make_wrapper_subclass)
 Size.__module__ = "torch"
 
 from . import (
@@ -144,6 +145,7 @@ from . import (
 from ._core.vmap import vmap
 from ._ops.random import Generator, default_generator
 from ._ops.storage import UntypedStorage
+from ._saving.archive import PyTorchFileReader
 from ._settings import (
     are_deterministic_algorithms_enabled,
     compiled_with_cxx11_abi,
@@ -219,6 +221,7 @@ _AT_NEED = (
     "futures",
     "hub",
     "jit",
+    "library",
     "mps",
     "multiprocessing",
     "onnx",
@@ -240,6 +243,8 @@ def __getattr__(name: str) -> Any:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
         return importlib.import_module(".compiler", __name__).compile
+    if name in ("ScriptFunction", "ScriptModule"):
+        return getattr(importlib.import_module(".jit", __name__), name)
     if f"torch.{name}" in _missing.NOT_REBUILT:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
@@ -249,3 +254,4 @@ def __getattr__(name: str) -> Any:
 
 
 _missing.speak_for_parts(__name__)
+_missing.speak_for(_C)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._core import dims
+from ._core.dtypes import dtype
 from ._core.operation import Operation, operations
 from ._core.registry import functions
 from ._core.tensor import Tensor
@@ -62,7 +63,18 @@ def overload_of(op: Operation, args: tuple[Any, ...] = ()) -> Overload:
     name, overload = _OVERLOADS.get(op.name, (op.name, op.schema.overload or ("Tensor" if pair else "")))
     if name in _COMPARISONS and len(args) == 2 and not isinstance(args[1], Tensor):
         overload = "Scalar"
-    return Overload(name, overload, op.function)
+    return Overload(name, overload, _as_written(op.function))
+
+
+def _as_written(run: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation that takes sizes and dimensions in lists, and dtypes of PyTorch."""
+
+    def read(x: Any) -> Any:
+        if isinstance(x, list) and not any(isinstance(t, Tensor) for t in x):
+            return tuple(x)
+        return x.numpy if isinstance(x, dtype) else x
+
+    return lambda *args, **kwargs: run(*map(read, args), **{k: read(x) for k, x in kwargs.items()})
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -70,6 +82,7 @@ _OVERLOADS = {
     "log_softmax": ("_log_softmax", ""),
     "select": ("select", "int"),
     "slice": ("slice", "Tensor"),
+    "split": ("split", "Tensor"),
     "softmax": ("_softmax", ""),
     "std": ("std", "correction"),
     "transpose": ("transpose", "int"),
@@ -135,6 +148,9 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 
 _OWN: dict[str, Callable[..., Any]] = {
+    "_local_scalar_dense": Tensor.item,
+    "detach": Tensor.detach,
+    "lift_fresh": lambda self: self,
     "slice": _slice,
     "alias": views.alias,
     "rsub": arithmetic.rsub,

@@ -15,7 +15,7 @@ from typing import Any
 
 from autograph_cli.torch import _missing
 
-from . import datasets, models, ops, transforms, tv_tensors, utils
+from . import datasets, io, models, ops, transforms, tv_tensors, utils
 
 __version__ = "0.28.0+autograph"
 

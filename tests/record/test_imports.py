@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -80,11 +81,17 @@ def test_missing_module_is_named(engine: str, statement: str, missing: str) -> N
 
 
 @pytest.mark.parametrize("name", ["torchtext", "torchaudio", "torchaudio.transforms"])
-def test_packages_built_on_pytorch_are_refused_even_where_installed(engine: str, tmp_path: Path, name: str) -> None:
-    (tmp_path / "torchaudio").mkdir()
-    (tmp_path / "torchaudio" / "__init__.py").write_text("raise SystemExit('the real one was imported')")
-    with serve(), pytest.raises(ImportError, match="is built on PyTorch itself"):
-        importlib.import_module(name)
+def test_packages_built_on_pytorch_are_refused_where_installed(engine: str, tmp_path: Path, name: str) -> None:
+    root = name.partition(".")[0]
+    with serve():
+        assert importlib.util.find_spec(root) is None
+    (tmp_path / root).mkdir()
+    (tmp_path / root / "__init__.py").write_text("raise SystemExit('the real one was imported')")
+    importlib.invalidate_caches()
+    with serve():
+        assert importlib.util.find_spec(root) is not None
+        with pytest.raises(ImportError, match="is built on PyTorch itself"):
+            importlib.import_module(name)
 
 
 def test_everything_is_as_before_afterwards(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import importlib
 import pickle
 import sys
+import typing
 
 import pytest
 
@@ -45,6 +46,19 @@ def test_names_are_the_engines_own_again_afterwards():
     assert {cls: cls.__module__ for cls in before} == before
 
 
+@pytest.mark.parametrize(
+    "name", ["torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.distributions.normal", "functorch"]
+)
+def test_public_modules_have_pytorchs_names_while_a_script_runs(name):
+    own = importlib.import_module(f"autograph_cli.{name}")
+    with serve():
+        assert importlib.import_module(name).__name__ == name
+        with serve():
+            assert own.__name__ == name
+        assert own.__name__ == name
+    assert own.__name__ == f"autograph_cli.{name}"
+
+
 def test_module_that_is_loaded_while_a_script_runs_is_named_too():
     name = "autograph_cli.torch.nn.utils.prune"
     sys.modules.pop(name, None)
@@ -68,6 +82,12 @@ def test_class_of_a_script_keeps_its_name_and_is_not_ours():
         assert repr(own) == "<class '__main__.Own'>"
         assert is_ours(engine.nn.Linear) and not is_ours(own)
     assert is_ours(engine.nn.Linear)
+
+
+def test_annotations_of_a_scripts_class_are_read():
+    with serve():
+        own = type("Own", (importlib.import_module("torch").nn.Linear,), {"__annotations__": {"size": "int"}})
+        assert typing.get_type_hints(own)["size"] is int
 
 
 def test_distributions_expand_while_a_script_runs():

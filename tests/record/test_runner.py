@@ -174,6 +174,7 @@ def test_endless_recursion_is_an_exception_like_any_other(python: Run, folder: P
 
 def test_missing_torch_module_is_one_sentence_under_the_scripts_line(python: Run, folder: Path) -> None:
     (folder / "script.py").write_text("import torchaudio\n")
+    (folder / "torchaudio.py").touch()
     result = python("-c", RUNNER, "scripts/script.py")
     assert result.stderr.count("File ") == 1
     assert "torchaudio is built on PyTorch itself" in result.stderr

@@ -27,15 +27,6 @@ def test_each_name_that_is_lacking_is_named_by_its_error(path):
     assert [name for name in LACKING[path] if name not in said_of(owner, name)] == []
 
 
-def test_a_class_that_wants_to_be_asked_below_autograd_is_refused():
-    with pytest.raises(NotImplementedError, match=r"Wrapper\.__torch_dispatch__ is not available"):
-
-        class Wrapper(torch.Tensor):
-            @classmethod
-            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-                return func(*args)
-
-
 @pytest.mark.parametrize("installed", [False, True])
 def test_what_is_not_rebuilt_says_that_the_script_needs_pytorch_itself(installed, monkeypatch):
     from autograph_cli.record.imports import serve

@@ -99,9 +99,15 @@ BARE = frozenset(
         "abs",
         "bmm",
         "cos",
+        "ceil",
         "div",
+        "erf",
         "exp",
+        "expm1",
+        "floor",
+        "isnan",
         "log",
+        "log1p",
         "maximum",
         "minimum",
         "mm",
@@ -110,13 +116,14 @@ BARE = frozenset(
         "reciprocal",
         "rsqrt",
         "sigmoid",
+        "sign",
         "sin",
         "sqrt",
         "square",
         "tanh",
     )
 )
-"""Operations that nothing stands before: their own code finds wrong arguments (see `looks_itself`)."""
+"""Operations that nothing stands before, as before those that are quick: their own code finds wrong arguments (see `looks_itself`)."""
 _WRONG_KIND = re.compile(
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
@@ -142,7 +149,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
         if isinstance(run, FunctionType)
         and not name.startswith("_")
         and (names is None or name in names)
-        and not (name in BARE and looks_itself(run))
+        and not ((name in BARE or name in QUICK) and looks_itself(run))
     }
 
 
@@ -267,8 +274,9 @@ class Check:
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
-        wanted = asked(f"F.{self.public}" if self.home.endswith("functional") else self.public)
-        if wanted and self.space != "Tensor":
+        functional = self.home.endswith("functional")
+        wanted = asked(f"F.{self.public}" if functional else self.public)
+        if wanted and (functional or self.space != "Tensor"):
             given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
             for parameter in wanted:
                 x = given.get(parameter.name, self)

@@ -37,8 +37,10 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
 
 
 def _by_operations() -> bool:
-    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and modes see them."""
-    return L.autocast is not None or bool(S.sparse) or (L.watcher is not None and L.watcher.sees_backward)
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes and modes see them."""
+    return (
+        L.autocast is not None or bool(S.sparse or S.dispatched) or (L.watcher is not None and L.watcher.sees_backward)
+    )
 
 
 class Pass:

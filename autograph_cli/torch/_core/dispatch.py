@@ -18,7 +18,7 @@ import numpy as np
 from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._kernels.meta import Meta
 from .._kernels.pointwise import check_addcdiv
-from . import autocast, device_dispatch, dims, dtypes
+from . import autocast, device_dispatch, dims, dispatched, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
@@ -78,8 +78,12 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
     return tuple(outputs) if op.multiple else outputs[0]
 
 
-def compute(op: Operation, args: tuple[Any, ...]) -> list[Any]:
-    """The kernel's raw results."""
+def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
+    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does itself."""
+    if S.dispatched:
+        found = dispatched.ask(op, args, in_place)
+        if found is not None:
+            return found
     raws = list(args)
     for i, parameter in op.places:
         x = raws[i]

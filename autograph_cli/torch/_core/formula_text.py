@@ -78,7 +78,7 @@ def _constants(formula: Callable[..., Any]) -> dict[str, Any]:
 
 
 class _Filled(ast.NodeTransformer):
-    """Names of constants give way to these, and `getattr(f, 'mul')` to `f.mul`."""
+    """Names of constants give way to these, `getattr(f, 'mul')` to `f.mul`, and `right_first(b, a)` to `a * b`."""
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.constants = constants
@@ -98,6 +98,8 @@ class _Filled(ast.NodeTransformer):
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[of, ast.Constant(value=str() as name)]):
                 return ast.Attribute(of, name, ast.Load())
+            case ast.Call(func=ast.Name(id="right_first"), args=[right, left]):
+                return ast.BinOp(left, ast.Mult(), right)
         return node
 
 

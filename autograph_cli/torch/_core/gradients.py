@@ -10,6 +10,7 @@ import numpy as np
 
 from . import dtypes
 from .device_dispatch import check_device, kernels
+from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
 from .operation import operations
 from .state import S
@@ -34,6 +35,8 @@ def fit(g: Any, like: Any) -> Any:
     shape, kind = shape_dtype(like)
     if S.reserved:
         check_device(g, like)
+    if g.__class__ is Dispatched:
+        return fit_recorded(make(g), like)._raw
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
             raise Misfit(g.shape, shape)
@@ -98,6 +101,9 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
     with _adding:
         meta = variable.meta()
         have = meta.grad
+        if g.__class__ is Dispatched or (have is not None and have._raw.__class__ is Dispatched):
+            meta.grad = make(g).detach() if have is None else have.add_(make(g))
+            return
         if have is None:
             if not isinstance(g, np.ndarray):
                 meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held

@@ -180,6 +180,12 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
+def right_first(right: Any, left: Any) -> Any:
+    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second derivative
+    are numbered so."""
+    return left * right
+
+
 def operation(
     schema: str,
     kernel: str | Callable[..., Any] | None = None,

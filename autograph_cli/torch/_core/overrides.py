@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
@@ -289,23 +290,37 @@ def _kept() -> frozenset[Any]:
 found: dict[Any, Overridable] = {}
 """What can be overridden, by the function that those who are asked are given."""
 _entries: list[Overridable] = []
+_activating = threading.RLock()
 collect: list[Callable[[], Iterator[Overridable]]] = []
 """Who knows the public functions (see overrides.py of the namespace)."""
 
 
 def activate() -> None:
     """Have every public function look for those who are to be asked, from now on."""
-    if _entries:
+    if found:
         return
-    for find in collect:
-        _entries.extend(find())
-    for entry in _entries:
-        found.setdefault(entry.func, entry)
+    with _activating:
+        if not found:
+            _activate([entry for find in collect for entry in find()])
+
+
+def _activate(entries: list[Overridable]) -> None:
+    for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
             entry.function.__signature__ = inspect.signature(entry.body)
-        entry.function.__defaults__ = None
-        entry.function.__kwdefaults__ = {"_entry": entry}
-        entry.function.__code__ = _looking(len(entry.function.__code__.co_freevars))
+        looking = _looking(len(entry.function.__code__.co_freevars))
+        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The defaults stay: the
+        # new code has no parameters that could take them.
+        entry.function.__code__ = looking.replace(
+            co_consts=tuple(entry if x == _ENTRY else x for x in looking.co_consts)
+        )
+    _entries.extend(entries)
+    for entry in entries:
+        found.setdefault(entry.func, entry)
+
+
+_ENTRY = "<entry>"
+"""What stands for the `Overridable` among the constants of the new code."""
 
 
 @functools.cache
@@ -313,7 +328,8 @@ def _looking(free: int) -> CodeType:
     """The code of a function that looks first; it names as many variables from outside as the code that it replaces."""
     names = "".join(f"v{i:03}, " for i in range(free))
     used = f"        ({names})\n" if free else ""
-    source = f"def outer({names}):\n    def run(*args, _entry, **kwargs):\n        return _entry(args, kwargs)\n{used}    return run\n"
+    body = f"        entry = {_ENTRY!r}\n        return entry(args, kwargs)\n{used}"
+    source = f"def outer({names}):\n    def run(*args, **kwargs):\n{body}    return run\n"
     scope: dict[str, Any] = {}
     exec(compile(source, f"{__file__.removesuffix('overrides.py')}<override>", "exec"), scope)
     code: CodeType = scope["outer"](*range(free)).__code__

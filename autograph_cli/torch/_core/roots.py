@@ -8,9 +8,11 @@ import numpy as np
 
 from . import dtypes
 from .device_dispatch import filled, like_is_meta
+from .dispatched import Dispatched
 from .gradients import like_at
 from .node import Edge, Node, edge_of, like_of, shape_dtype
 from .operation import operations
+from .registry import functions
 from .size import Size
 from .state import S
 from .tensor import Tensor, make
@@ -71,6 +73,8 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
             )
+        if isinstance(root, Tensor) and root._raw.__class__ is Dispatched:
+            return functions["ones_like"](make(root._raw))
         return make(filled(like, 1) if S.reserved else np.ones(shape, kind)[()])
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")

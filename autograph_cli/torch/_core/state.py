@@ -61,6 +61,7 @@ class Shared:
         "check_nan",
         "default_device",
         "default_dtype",
+        "dispatched",
         "lazy",
         "observer",
         "reserved",
@@ -76,6 +77,8 @@ class Shared:
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
+        self.dispatched = 0
+        """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
         self.lazy = 0
         """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
         self.anomaly = False
@@ -200,13 +203,16 @@ def kept() -> Iterator[None]:
     """Whatever default or mode the block changes is put back after it."""
     from .autocast import settings as casting
 
-    settings, casts = (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy), dict(vars(casting))
+    settings, casts = (
+        (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy - S.dispatched),
+        dict(vars(casting)),
+    )
     modes = [getattr(L, name) for name in _MODES]
     try:
         yield
     finally:
         S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved + S.lazy
+        S.special = special + S.reserved + S.lazy + S.dispatched
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(L, name, mode)
         vars(casting).update(casts)

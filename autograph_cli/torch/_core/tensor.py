@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
+from .dispatched import Dispatched
 from .node import (
     LEAF,
     AccumulateGrad,
@@ -26,7 +28,7 @@ from .node import (
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_arrays import Coo, Csr
-from .state import L
+from .state import L, S
 from .user_warnings import warn
 
 
@@ -76,13 +78,13 @@ class Tensor(metaclass=Named):
         return legacy_constructor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """A class that may be asked instead of functions makes them look; NotImplementedError for one that has a `__torch_dispatch__`."""
+        """A class that may be asked instead of functions makes them look."""
         super().__init_subclass__(**kwargs)
-        if "__torch_dispatch__" in vars(cls) and vars(cls)["__torch_dispatch__"] is not disabled:
-            raise NotImplementedError(
-                f"{cls.__name__}.__torch_dispatch__ is not available in autograph's engine: define `__torch_function__`, or use a "
-                "TorchDispatchMode"
-            )
+        if dispatches(cls):
+            from ..utils import _python_dispatch  # noqa: F401
+
+            for name in [n for n, x in vars(cls).items() if inspect.ismemberdescriptor(x)]:
+                delattr(cls, name)  # so that what is kept there is shared with copies, as all attributes are
         if cls.__torch_function__ is not disabled:
             from .overrides import activate
 
@@ -94,6 +96,13 @@ class Tensor(metaclass=Named):
         from .overrides import default
 
         return default(cls, func, types, args, kwargs)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What an operation gives on the memory of instances."""
+        from ..utils._python_dispatch import default
+
+        return default(func, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -252,6 +261,10 @@ class Tensor(metaclass=Named):
         """The same memory outside the graph."""
         from .views import share
 
+        if S.special and L.watcher is not None:
+            found = L.watcher.detached(self)
+            if found is not None:
+                return found
         return share(self, counts=True)
 
     def detach_(self) -> Tensor:
@@ -354,6 +367,11 @@ class Tensor(metaclass=Named):
         return id(self)
 
 
+def dispatches(kind: type) -> bool:
+    """Whether a class has a `__torch_dispatch__` of its own, which computes operations on its instances."""
+    return next(c for c in kind.__mro__ if "__torch_dispatch__" in vars(c)) is not Tensor
+
+
 class Wrapped(Tensor):
     """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
 
@@ -385,7 +403,12 @@ new: Callable[[type[Tensor]], Any] = object.__new__
 
 def make(raw: Any, edge: Any = None) -> Tensor:
     """A tensor over `raw`; `edge` as in `Tensor._edge`."""
-    tensor: Tensor = new(Tensor)
+    tensor: Tensor
+    if raw.__class__ is Dispatched:
+        tensor = new(raw.kind)
+        tensor.__dict__ = raw.attributes
+    else:
+        tensor = new(Tensor)
     tensor._raw = raw
     tensor._edge = edge
     tensor._counter = None

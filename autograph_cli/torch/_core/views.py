@@ -11,6 +11,7 @@ import numpy as np
 from .._kernels.lazy import bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from . import dtypes
+from .dispatched import Dispatched
 from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
@@ -82,7 +83,8 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     if isinstance(tensor, Wrapped):
         alias = tensor._shared(counts)
     else:
-        alias = make(materialize(tensor))
+        raw = materialize(tensor)
+        alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
         if counts:
             alias._counter = counter(tensor)
         if tensor.is_inference():
@@ -473,13 +475,20 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if op.name == "abs" and target._raw.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     _check_apart(op, args)
-    compute = general.compute if L.watcher is None else L.watcher.changed
-    result = _result_for(target, compute(op, args)[0])
+    found = general.compute(op, args, in_place=True) if L.watcher is None else L.watcher.changed(op, args)
+    done = bool(S.dispatched) and any(isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args)
+    result = target._raw if done else _result_for(target, found[0])
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
     node = general.attach(op, args, [make(result)], edges, number) if wants and L.saved_hooks else None
-    write(target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args)))
+    if done:
+        changes(target)
+        bump(target)
+    else:
+        write(
+            target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args))
+        )
     if S.witness is not None:
         S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:

@@ -14,6 +14,7 @@ from .._core.memory_format import empty_as
 from .._core.state import S
 from .meta import readable
 
+_REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096
 """From so many numbers on, one pass over memory is worth a slower call."""
 
@@ -392,7 +393,7 @@ class Pointwise:
         return a - self.xp.trunc(a)
 
     def relu(self, a: Any) -> Any:
-        if isinstance(a, np.generic) and not isinstance(a, np.complexfloating):
+        if isinstance(a, _REAL):
             return self.number(0, a) if a < 0 else a
         return self.between(a, 0, math.inf)
 

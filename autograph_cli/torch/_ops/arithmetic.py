@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.dispatch import check_bool, wrap_number
-from .._core.operation import Formula, operation
+from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 
@@ -53,7 +53,7 @@ true_divide = operation(
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
-    other=lambda f, grad, self, other: f.neg(grad) * f.conj(f.div(f.div(self, other), other)),
+    other=lambda f, grad, self, other: right_first(f.conj(f.div(f.div(self, other), other)), f.neg(grad)),
 )
 div_mode = operation(
     "div.Tensor_mode(Tensor self, Tensor other, *, str rounding_mode)",
@@ -138,7 +138,7 @@ remainder = operation(
     promotes=True,
     node="RemainderBackward1",
     self=lambda f, grad: grad,
-    other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="floor"),
+    other=lambda f, grad, self, other: right_first(f.div_Tensor_mode(self, other, rounding_mode="floor"), f.neg(grad)),
 )
 remainder_of_scalar = operation(
     "remainder.Scalar_Tensor(Tensor self, Tensor other)",
@@ -155,7 +155,7 @@ fmod = operation(
     promotes=True,
     node="FmodBackward1",
     self=lambda f, grad: grad,
-    other=lambda f, grad, self, other: f.neg(grad) * f.div_Tensor_mode(self, other, rounding_mode="trunc"),
+    other=lambda f, grad, self, other: right_first(f.div_Tensor_mode(self, other, rounding_mode="trunc"), f.neg(grad)),
 )
 fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
 floor_divide_tensor = operation(
@@ -204,7 +204,7 @@ addcmul = operation(
 
 def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     squared = f.mul(tensor2, tensor2)
-    return f.neg(grad) * f.conj(f.div(f.mul_Scalar(tensor1, value), squared))
+    return right_first(f.conj(f.div(f.mul_Scalar(tensor1, value), squared)), f.neg(grad))
 
 
 addcdiv = operation(

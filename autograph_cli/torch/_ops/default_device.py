@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import device as devices
+from .._core import dispatched
 from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
-from .._core.state import S
+from .._core.state import L, S
 from .._core.tensor import Tensor, make
 from .._core.views import empty_strided
 from .conversion import strides, to_meta
@@ -51,6 +52,10 @@ def placed_by_default(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
+        if L.watcher is not None:
+            found = dispatched.made(make_new.__name__, run, args, named)
+            if found is not None:
+                return found
         if S.default_device is None and "device" not in named and not S.reserved:
             return make_new(*args, **named)
         where = named.get("device") if named.get("out") is None else named["out"].device
@@ -72,6 +77,10 @@ def placed_like_first(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
+        if L.watcher is not None or S.dispatched:
+            found = dispatched.made_like(make_new.__name__, run, args, named)
+            if found is not None:
+                return found
         if "device" not in named and not S.reserved:
             return make_new(*args, **named)
         first = args[0] if args else named.get("input")

@@ -9,10 +9,11 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes
 from .._core.device_dispatch import NO_DATA
+from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.state import L, S
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, dispatches
 from .._core.user_warnings import warn
 from ._data import array_of
 from .views import alias
@@ -33,9 +34,25 @@ def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = Non
 def instance(cls: Any, raw: Any) -> Any:
     """A tensor of a given class over `raw`, outside the graph."""
     made = new(cls)
+    if raw.__class__ is Dispatched or dispatches(cls):
+        raw = _held(raw, cls)
+        if raw.__class__ is Dispatched:
+            made.__dict__ = raw.attributes
     made._raw = raw
     made._edge = made._counter = made._meta = None
     return made
+
+
+def _held(raw: Any, cls: Any) -> Any:
+    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a `__torch_dispatch__`."""
+    memory = raw.memory if raw.__class__ is Dispatched else np.array(raw) if isinstance(raw, np.generic) else raw
+    if not dispatches(cls):
+        if memory is None:
+            raise NotImplementedError(f"a {raw.kind.__name__} has no memory that a {cls.__name__} could share")
+        return memory
+    if raw.__class__ is Dispatched:
+        return raw if raw.kind is cls else Dispatched(cls, raw._geometry, memory, {})
+    return Dispatched(cls, memory, memory, {})
 
 
 def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) -> Any:
@@ -134,10 +151,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
     watcher, L.watcher = L.watcher, None  # no mode is told of it
     try:
-        made = alias(self)
+        shared = alias(self)
     finally:
         L.watcher = watcher
-    made.__class__ = cls
+    made = instance(cls, shared._raw)
+    made._edge, made._counter, made._meta = shared._edge, shared._counter, shared._meta
     return made
 
 
@@ -149,6 +167,37 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     if require_grad:
         made.requires_grad = True
     return made
+
+
+def make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    *,
+    strides: Any = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+) -> Any:
+    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its `__torch_dispatch__` computes.
+
+    TypeError for a class without one.
+    """
+    if not dispatches(cls):
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        raise NotImplementedError(
+            "_make_wrapper_subclass: a class that computes its own sizes, device or layout is not available"
+        )
+    kind = S.default_dtype if dtype is None else dtype.numpy
+    made: Tensor = instance(cls, wrapper(cls, tuple(size), kind, strides))
+    return made.requires_grad_() if requires_grad else made
 
 
 @composite(method=False)

@@ -106,13 +106,15 @@ def _silu_backward(grad: Tensor, self: Tensor) -> Tensor:
     """The gradient of silu as PyTorch composes it under create_graph."""
     f = operations
     s = f.sigmoid(self)
-    return grad * s * f.add_Scalar(self * f.sub(f.full_like_number(s, 1), s), 1)
+    slope = f.add_Scalar(self * f.sub(f.full_like_number(s, 1), s), 1)
+    return grad * s * slope
 
 
 def _mish_backward(grad: Tensor, self: Tensor) -> Tensor:
     f = operations
     s, t = f.sigmoid(self), f.tanh(f.log1p(f.exp(self)))
-    return grad * f.add(t, self * s * f.sub(f.full_like_number(t, 1), t * t))
+    rest = f.sub(f.full_like_number(t, 1), t * t)
+    return grad * f.add(t, self * s * rest)
 
 
 def _log_sigmoid_twice(f: Any, grad: Any, grad_output: Any, x: Any) -> Any:

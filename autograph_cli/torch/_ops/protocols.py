@@ -11,12 +11,13 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.device import device
+from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import is_followed
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.sparse_arrays import Sparse
-from .._core.state import L
+from .._core.state import L, S
 from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual
@@ -137,13 +138,25 @@ def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, An
     return made
 
 
+def _rebuild_wrapper(
+    cls: Any, dtype: Any, size: Any, strides: Any, requires_grad: bool, attributes: dict[str, Any]
+) -> Tensor:
+    return _rebuild(cls, wrapper(cls, size, dtype, strides), requires_grad, attributes)
+
+
 def _reduce(self: Tensor, protocol: Any) -> Any:
     if isinstance(self, Wrapped):
         raise NotImplementedError(
             "a tensor that a transform follows cannot be pickled or copied by copy.copy; clone() it instead"
         )
     cls = None if type(self) is Tensor else type(self)
-    return _rebuild, (cls, materialize(self), self.requires_grad, dict(self.__dict__))
+    raw = materialize(self)
+    if raw.__class__ is Dispatched:
+        if raw.memory is None:
+            parts = (cls, raw.dtype, raw.shape, strides_of(raw), self.requires_grad, dict(self.__dict__))
+            return _rebuild_wrapper, parts
+        raw = raw.memory
+    return _rebuild, (cls, raw, self.requires_grad, dict(self.__dict__))
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
@@ -160,7 +173,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if (L.levels and is_followed(self)) or isinstance(self, Wrapped):
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
-    made = instance(type(self), _deep(self._raw, memo))
+    made = instance(type(self), _deep_dispatched(self._raw, memo) if S.dispatched else _deep(self._raw, memo))
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None
     made._counter = [1] if type(self) is Tensor else None
@@ -168,6 +181,15 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         made.meta().grad = copy.deepcopy(self._meta.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made
+
+
+def _deep_dispatched(raw: Any, memo: dict[int, Any]) -> Any:
+    if raw.__class__ is not Dispatched:
+        return _deep(raw, memo)
+    if raw.memory is None:
+        return Dispatched(raw.kind, raw._geometry, None, {})
+    memory = _deep(raw.memory, memo)
+    return Dispatched(raw.kind, memory, memory, {})
 
 
 def _deep(raw: Any, memo: dict[int, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.dispatch import wrap_number
-from .._core.operation import operation, operations
+from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
@@ -39,16 +39,16 @@ erfinv = operation(
 ndtri = operation(
     "special_ndtri(Tensor self)",
     floating=True,
-    self=lambda f, grad, result: (
-        f.mul_Scalar(grad, math.sqrt(2 * math.pi)) * f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2))
+    self=lambda f, grad, result: right_first(
+        f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)), f.mul_Scalar(grad, math.sqrt(2 * math.pi))
     ),
 )
 log_ndtr = operation(
     "special_log_ndtr(Tensor self)",
     floating=True,
-    self=lambda f, grad, self, result: (
-        f.div_Scalar(grad, math.sqrt(2 * math.pi))
-        * f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2)))
+    self=lambda f, grad, self, result: right_first(
+        f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
+        f.div_Scalar(grad, math.sqrt(2 * math.pi)),
     ),
 )
 lgamma = operation("lgamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.digamma(self))
@@ -231,20 +231,24 @@ def _away_from_zero(f: Any, x: Any) -> tuple[Any, Any]:
 def i1_gradient(f: Any, grad: Any, x: Any, result: Any) -> Any:
     """I0(x) - I1(x) / x, 1/2 at 0."""
     fine, safe = _away_from_zero(f, x)
-    slope = f.sub(f.i0(safe), result * f.reciprocal(safe))
+    shrunk = result * f.reciprocal(safe)
+    slope = f.sub(f.i0(safe), shrunk)
     return grad * f.where(fine, slope, f.full_like_number(x, 0.5))
 
 
 def i1e_gradient(f: Any, grad: Any, x: Any, result: Any) -> Any:
     fine, safe = _away_from_zero(f, x)
-    slope = f.sub(f.special_i0e(safe), result * (f.sgn(safe) + f.reciprocal(safe)))
+    inverse = f.reciprocal(safe)
+    shrunk = result * (f.sgn(safe) + inverse)
+    slope = f.sub(f.special_i0e(safe), shrunk)
     return grad * f.where(fine, slope, f.full_like_number(x, 0.5))
 
 
 def sinc_gradient(f: Any, grad: Any, x: Any) -> Any:
     """(pi x cos(pi x) - sin(pi x)) / (pi x**2), 0 at 0."""
     turned, square = f.mul_Scalar(x, math.pi), f.mul_Scalar(x * x, math.pi)
-    slope = grad * f.conj(f.div(f.sub(turned * f.cos(turned), f.sin(turned)), square))
+    sine = f.sin(turned)
+    slope = grad * f.conj(f.div(f.sub(turned * f.cos(turned), sine), square))
     return f.where(f.eq(square, f.full_like_number(square, 0)), f.full_like_number(grad, 0), slope)
 
 

@@ -10,7 +10,7 @@ from .._core import dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta
 from .._core.layout import contiguous_format, preserve_format
-from .._core.operation import operation, operations
+from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.stand_in import whole
 from .._core.tensor import Tensor
@@ -49,10 +49,12 @@ sqrt = operation(
 rsqrt = operation(
     "rsqrt(Tensor self)",
     floating=True,
-    self=lambda f, grad, result: f.mul_Scalar(grad, -0.5) * f.conj(f.pow_Tensor_Scalar(result, 3)),
+    self=lambda f, grad, result: right_first(f.conj(f.pow_Tensor_Scalar(result, 3)), f.mul_Scalar(grad, -0.5)),
 )
 reciprocal = operation(
-    "reciprocal(Tensor self)", floating=True, self=lambda f, grad, result: f.neg(grad) * f.conj(result * result)
+    "reciprocal(Tensor self)",
+    floating=True,
+    self=lambda f, grad, result: right_first(f.conj(result * result), f.neg(grad)),
 )
 sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
 cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))))
@@ -266,7 +268,8 @@ def sgn_gradient(f: Any, grad: Any, self: Any, result: Any) -> Any:
 
 
 def _atan2_gradients(f: Any, grad: Any, self: Any, other: Any) -> Any:
-    squares = self * self + other * other
+    square = other * other
+    squares = self * self + square
     scale = f.masked_fill_Scalar(f.reciprocal(squares), f.eq(squares, f.zeros_like(squares)), 0)
     return grad * other * scale, grad * f.neg(self) * scale
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,10 @@ class Reader:
             raise RuntimeError("TorchScript archives (torch.jit.save) cannot be loaded by autograph's engine")
         return folder
 
+    def names(self) -> list[str]:
+        """All records, in the order of the file."""
+        return [name.removeprefix(f"{self.folder}/") for name in self._records]
+
     def has(self, name: str) -> bool:
         """Whether there is such a record."""
         return f"{self.folder}/{name}" in self._records
@@ -131,3 +136,31 @@ class Reader:
             if not info.file_size:
                 return np.empty(0, np.uint8)
             return np.memmap(path, np.uint8, "c", start, (info.file_size,))
+
+
+class PyTorchFileReader:
+    """`torch.PyTorchFileReader`: the records of a file that `torch.save` wrote.
+
+    RuntimeError where the file is not such an archive, or has no such record.
+    """
+
+    def __init__(self, name_or_buffer: Any) -> None:
+        if isinstance(name_or_buffer, (str, os.PathLike)):
+            name_or_buffer = open(name_or_buffer, "rb")  # noqa: SIM115  (closed with the reader)
+        self._reader = Reader(name_or_buffer)
+
+    def get_all_records(self) -> list[str]:
+        """Their names, in the order of the file."""
+        return self._reader.names()
+
+    def has_record(self, name: str) -> bool:
+        """Whether there is such a record."""
+        return self._reader.has(name)
+
+    def get_record(self, name: str) -> bytes:
+        """A record."""
+        return self._reader.bytes(name)
+
+    def get_record_size(self, name: str) -> int:
+        """The number of bytes of a record."""
+        return self._reader.size(name)

@@ -14,7 +14,8 @@ from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .storages import STORAGES, Storage, rebuild_meta, rebuild_parameter, rebuild_tensor
+from .._ops.legacy import instance, make_wrapper_subclass
+from .storages import STORAGES, Storage, are_valid, rebuild_meta, rebuild_parameter, rebuild_tensor
 from .writing import OURS
 
 LoadStorage = Callable[[str, Any, str, int], Any]
@@ -118,9 +119,28 @@ def _layout(name: Any) -> Any:
 
 
 def _with_attributes(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    if function is not rebuild_tensor or kind is not Tensor or not isinstance(args, tuple):
+    if function not in (rebuild_tensor, _wrapper) or not isinstance(kind, type) or not isinstance(args, tuple):
         raise ValueError("a tensor with attributes is not written like this")
-    return _attributes(rebuild_tensor(*args), state)
+    if not issubclass(kind, Tensor):
+        raise ValueError(f"{kind.__name__} is no class of tensors")
+    plain = function(*args)
+    if type(plain) is kind:
+        return _attributes(plain, state)
+    made = instance(kind, plain._raw)
+    made._edge = plain._edge
+    return _attributes(made, state)
+
+
+def _wrapper(
+    kind: Any, of: Any, size: Any, strides: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
+) -> Tensor:
+    """An instance without memory of a class with a `__torch_dispatch__`."""
+    if not isinstance(kind, type) or not issubclass(kind, Tensor) or not isinstance(of, dtype):
+        raise ValueError("a tensor with attributes is not written like this")
+    if not are_valid(size, strides, 0, requires_grad):
+        raise ValueError("a tensor's size, stride or offset is not valid")
+    made: Tensor = make_wrapper_subclass(kind, size, strides=strides, dtype=of, requires_grad=requires_grad)
+    return made
 
 
 def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
@@ -140,6 +160,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": rebuild_tensor,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta,
+    "torch._utils._rebuild_wrapper_subclass": _wrapper,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": _sparse,

@@ -67,7 +67,7 @@ def rebuild_tensor(
     if not isinstance(storage, Storage):
         raise ValueError("a tensor is to be made of something that is no storage")
     kind = of if isinstance(of, dtype) else storage.dtype
-    if kind is None or not _are_valid(size, stride, offset, requires_grad):
+    if kind is None or not are_valid(size, stride, offset, requires_grad):
         raise ValueError("a tensor's size, stride or offset is not valid")
     available = storage.bytes.size // kind.itemsize
     needed = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if math.prod(size) else offset
@@ -86,7 +86,7 @@ def rebuild_tensor(
 
 def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     """A tensor without memory."""
-    if not isinstance(of, dtype) or not _are_valid(size, stride, 0, requires_grad):
+    if not isinstance(of, dtype) or not are_valid(size, stride, 0, requires_grad):
         raise ValueError("a tensor's size, stride or dtype is not valid")
     made: Tensor = instance(Tensor, Meta(size, of.numpy, [s * of.itemsize for s in stride]))
     if requires_grad:
@@ -94,7 +94,7 @@ def rebuild_meta(of: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     return made
 
 
-def _are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
+def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
     """Whether a file may say this of a tensor; nothing is computed with what is no plain small tuple of numbers."""
     if not (isinstance(size, tuple) and isinstance(stride, tuple) and len(size) == len(stride) <= MOST_DIMS):
         return False

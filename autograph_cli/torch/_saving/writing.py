@@ -7,11 +7,13 @@ from collections import OrderedDict
 from typing import IO, Any
 
 from .._core.device import device
+from .._core.dispatched import Dispatched
 from .._core.dtypes import dtype
-from .._core.layout import layout
+from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .._kernels.lazy import bits_of
+from .._ops.legacy import instance
 from .storages import BITS, STORAGE_NAMES, Places, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]
@@ -29,6 +31,7 @@ class Global:
 
 
 REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_WRAPPER = Global("torch._utils", "_rebuild_wrapper_subclass")
 REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
@@ -37,6 +40,10 @@ REBUILD_WITH_ATTRIBUTES = Global("torch._tensor", "_rebuild_from_type_v2")
 GET_LAYOUT = Global("torch.serialization", "_get_layout")
 SIZE, DEVICE, TENSOR = Global("torch", "Size"), Global("torch", "device"), Global("torch", "Tensor")
 UNTYPED = Global("torch.storage", "UntypedStorage")
+
+
+def _as_plain(tensor: Tensor) -> Tensor:
+    return tensor if type(tensor) is Tensor else instance(Tensor, tensor._raw)
 
 
 class _InStorage:
@@ -86,16 +93,33 @@ class Pickler(pickle._Pickler):
             raise RuntimeError(
                 "uninitialized parameters cannot be saved: call the module once to give them their shape"
             )
-        if type(tensor) not in (Tensor, Parameter):
-            name = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
-            raise RuntimeError(f"tensors of class {name} cannot be saved; save `tensor.as_subclass(torch.Tensor)`")
         attributes = dict(tensor.__dict__)
-        if type(tensor) is Tensor:
-            plain = self._plain(tensor, tensor.requires_grad)
-            return (REBUILD_WITH_ATTRIBUTES, (plain[0], TENSOR, plain[1], attributes)) if attributes else plain
+        kind = type(tensor)
+        if kind is not Parameter:
+            holds = tensor._raw.__class__ is not Dispatched or tensor._raw.memory is not None
+            found = self._plain(_as_plain(tensor), tensor.requires_grad) if holds else self._wrapper(tensor)
+            named = TENSOR if kind is Tensor else kind
+            return (
+                found
+                if kind is Tensor and not attributes
+                else (REBUILD_WITH_ATTRIBUTES, (found[0], named, found[1], attributes))
+            )
         data = tensor.detach().as_subclass(Tensor)
         parts = (data, tensor.requires_grad, OrderedDict())
         return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
+
+    def _wrapper(self, tensor: Tensor) -> Any:
+        """An instance without memory of a class with a `__torch_dispatch__`."""
+        return REBUILD_WRAPPER, (
+            type(tensor),
+            tensor.dtype,
+            plain_size(tensor),
+            tuple(s // tensor._raw.itemsize for s in tensor._raw.strides),
+            0,
+            strided,
+            tensor.device,
+            tensor.requires_grad,
+        )
 
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:

@@ -14,7 +14,7 @@ from .._core.tensor import Tensor
 from .grad_mode import ContextDecorator, count_special
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_nvtx", "profile", "record_function"]
 
 
 class record_function(ContextDecorator):
@@ -263,3 +263,10 @@ class profile:
         return self.table() if self._collector is not None else "<unfinished torch.autograd.profile>"
 
     __repr__ = __str__
+
+
+class emit_nvtx:
+    """Marks for NVIDIA's profilers; RuntimeError when one is made, for there are none here."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError("torch.autograd.profiler.emit_nvtx is not available in autograph's engine: it needs CUDA")

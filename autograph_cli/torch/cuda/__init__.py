@@ -161,6 +161,10 @@ class CUDAGraph(Stream):
     """Work for a GPU, recorded; RuntimeError."""
 
 
+class graph(Stream):
+    """As `Stream`: without a GPU nothing is captured."""
+
+
 class StreamContext:
     """Within the block, work goes to a queue; None is no queue."""
 

@@ -75,6 +75,9 @@ def sum_rightmost(value: Any, count: int) -> Any:
     return value.reshape((*value.shape[:-count], -1)).sum(-1) if count else value
 
 
+_sum_rightmost = sum_rightmost  # the name that libraries know
+
+
 def clamp_probs(probs: Any) -> Any:
     """Probabilities kept away from 0 and 1."""
     eps = torch.finfo(probs.dtype).eps

@@ -9,6 +9,7 @@ from .._core.class_names import Named
 from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, disabled
+from .._core.views import share
 from .._ops.legacy import instance
 from .._ops.printing import text
 
@@ -23,7 +24,7 @@ class _FlagMeta(Named):
 
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
-    source = torch.empty(0) if data is None else data.detach()
+    source = torch.empty(0) if data is None else share(data, counts=True)
     made = instance(cls, source._raw)
     made._counter = source._counter
     if requires_grad:

@@ -124,7 +124,7 @@ class Elementwise(Optimizer):
         """A sparse gradient as an array; RuntimeError where an option rules it out."""
         return grad.dense()
 
-    # -- two worlds
+    # -- on arrays and on tensors
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)

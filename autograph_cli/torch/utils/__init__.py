@@ -15,6 +15,7 @@ _PARTS = (
     "checkpoint",
     "data",
     "dlpack",
+    "flop_counter",
     "hooks",
     "model_zoo",
     "tensorboard",

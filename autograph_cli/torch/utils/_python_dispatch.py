@@ -1,16 +1,23 @@
-"""Modes that see the operations beneath autograd: those of a forward as they are computed, and those of a backward."""
+"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a backward."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from .._core import dispatched, dtypes
+from .._core.device import CPU
 from .._core.dispatch import written_number
+from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._ops.legacy import instance
-from ..ops import Overload, overload_of
+from ..ops import Overload, aten, overload_of
+from ._pytree import tree_map
 from ._selective import Watcher
 
 
@@ -18,7 +25,7 @@ class TorchDispatchMode(Watcher):
     """While its block runs it computes every operation: `__torch_dispatch__(self, func, types, args, kwargs)`.
 
     `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing inside is
-    recorded. A function that makes tensors of nothing (`zeros`, `randn`) is no operation of the engine and is not seen.
+    recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchDispatchMode):
@@ -43,25 +50,165 @@ class TorchDispatchMode(Watcher):
     def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         return self._asked(op, args, True)
 
-    def _asked(self, op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any]:
-        given, named = _shown(op, args)
-        func = overload_of(op, given)
-        if in_place:
-            func = Overload(f"{op.name.rstrip('_')}_", func._overload, op.function)
+    def detached(self, tensor: Tensor) -> Any:
+        return self.called(aten.detach.default, (_without_history(tensor),), {})
+
+    def called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the mode gives for `func`; beneath it are the modes outside of it, and nothing is recorded."""
         mode, L.watcher = L.watcher, self.inner
         recording, L.grad = L.grad, False
         try:
-            found = self.__torch_dispatch__(func, (), given, named)
+            return self.__torch_dispatch__(func, tuple(map(type, _asking((args, kwargs)))), args, kwargs)
         finally:
             L.watcher, L.grad = mode, recording
-        results = list(found) if op.multiple and isinstance(found, (tuple, list)) else [found]
-        wrong = next((x for x in results if not isinstance(x, Tensor)), None)
-        if wrong is not None:
-            raise TypeError(
-                f"{type(self).__name__}.__torch_dispatch__ has to return what {func} gives, a tensor or several; it returned "
-                f"{type(wrong).__name__}"
-            )
-        return [x._raw for x in results]
+
+    def _asked(self, op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any]:
+        func, given, named = _call(op, args, in_place)
+        return _raws(op, func, self.called(func, given, named), type(self))
+
+
+# ---------------------------------------------------------------- classes
+
+
+def _asking(given: Any) -> list[Tensor]:
+    """One argument of each class that is to be asked, subclasses before their bases."""
+    found: list[Tensor] = []
+    for x in _tensors(given):
+        if x._raw.__class__ is Dispatched and all(type(x) is not type(other) for other in found):
+            place = next((i for i, other in enumerate(found) if issubclass(type(x), type(other))), len(found))
+            found.insert(place, x)
+    return found
+
+
+def _tensors(given: Any) -> Iterator[Tensor]:
+    for x in given.values() if isinstance(given, dict) else given:
+        if isinstance(x, Tensor):
+            yield x
+        elif isinstance(x, (tuple, list, dict)):
+            yield from _tensors(x)
+
+
+def _ask(op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any] | None:
+    asked = _asking(args)
+    if not asked:
+        return None
+    func, given, named = _call(op, args, in_place)
+    return _raws(op, func, _answer(asked, func, given, named), type(asked[0]))
+
+
+def _ask_for(name: str, *args: Any) -> Any:
+    return _answer(_asking(args), getattr(aten, name).default, tuple(map(_plain, args)), {})
+
+
+def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the first class gives that does not answer NotImplemented; TypeError if all do. Nothing is recorded."""
+    types = tuple(map(type, asked))
+    recording, L.grad = L.grad, False
+    try:
+        for x in asked:
+            found = type(x).__torch_dispatch__(func, types, args, kwargs)
+            if found is not NotImplemented:
+                return found
+    finally:
+        L.grad = recording
+    lines = "".join(f"\n  - tensor subclass {kind!r}" for kind in types)
+    raise TypeError(
+        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n{lines}\n\n"
+        "For more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+def default(func: Any, args: Any, kwargs: Any) -> Any:
+    """`Tensor.__torch_dispatch__`: what `func` gives on the memory of the arguments."""
+
+    def lower(x: Any) -> Any:
+        return instance(Tensor, x._raw) if isinstance(x, Tensor) and x._raw.__class__ is Dispatched else x
+
+    return func(*tree_map(lower, args or ()), **tree_map(lower, kwargs or {}))
+
+
+# ---------------------------------------------------------------- functions that are no operations of the engine
+
+_SIZED = ("empty", "ones", "rand", "randn", "zeros", "new_empty", "new_ones", "new_zeros")
+"""Functions that take sizes one by one too."""
+
+
+def _made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    mode = _get_current_dispatch_mode()
+    if mode is None or named.get("out") is not None or name in ("asarray", "empty_permuted", "range"):
+        return None
+    if name in ("tensor", "as_tensor"):
+        L.watcher, before = None, L.watcher
+        try:
+            fresh = run(*args, **named)
+        finally:
+            L.watcher = before
+        return fresh if fresh.requires_grad or fresh is args[0] else mode.called(aten.lift_fresh.default, (fresh,), {})
+    return _called(mode, name, run, args, named | {"device": named.get("device") or CPU})
+
+
+def _made_like(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    mode = _get_current_dispatch_mode()
+    if "input" in named:
+        args, named = (named["input"], *args), {k: x for k, x in named.items() if k != "input"}
+    if (mode is None and not _asking(args)) or name == "new_tensor":
+        return None
+    return _called(mode, name, run, (_plain(args[0]), *args[1:]), named)
+
+
+def _called(mode: Any, name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a mode or a class gives for `name`, with sizes as a list, and what is None or `requires_grad` left out."""
+    order = ("dtype", "layout", "device", "pin_memory")
+    shown = [k for k, x in named.items() if x is not None and k not in ("requires_grad", "size")]
+    given: dict[str, Any] = {k: named[k] for k in sorted(shown, key=lambda k: order.index(k) if k in order else -1)}
+    first = args[:1] if name.startswith("new_") else ()
+    rest = args[len(first) :]
+    if "size" in named:
+        rest = (*rest, named["size"])
+    if name in _SIZED and not (rest and isinstance(rest[0], (tuple, list))):
+        rest = (rest,)
+    given_args = (*first, *(list(x) if isinstance(x, tuple) else x for x in rest))
+    given.setdefault("pin_memory", False)
+    func = Overload(name, _overload(name, given_args), lambda *a, pin_memory=False, **k: run(*a, **k))
+    found = _answer(_asking(args), func, given_args, given) if mode is None else mode.called(func, given_args, given)
+    return found.requires_grad_() if named.get("requires_grad") else found
+
+
+def _overload(name: str, args: tuple[Any, ...]) -> str:
+    """Which overload a factory is, by how much it is given."""
+    if name == "arange":
+        return ("", "", "start", "start_step")[len(args)]
+    if (name == "eye" and len(args) == 2) or (name == "randint" and len(args) == 3):
+        return {"eye": "m", "randint": "low"}[name]
+    return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
+
+
+dispatched.ask, dispatched.ask_for = _ask, _ask_for
+dispatched.made, dispatched.made_like = _made, _made_like
+
+# ---------------------------------------------------------------- what they are given
+
+
+def _call(op: Operation, args: tuple[Any, ...], in_place: bool) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    given, named = _shown(op, args)
+    func = overload_of(op, given)
+    if in_place:
+        name = f"{op.name.rstrip('_')}_"
+        # A class changes what it holds; for others the caller writes the result.
+        func = Overload(name, func._overload, getattr(Tensor, name) if _asking(args) else op.function)
+    return func, given, named
+
+
+def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
+    """The raw arrays of what was returned; TypeError for what is no tensor."""
+    results = list(found) if op.multiple and isinstance(found, (tuple, list)) else [found]
+    wrong = next((x for x in results if not isinstance(x, Tensor)), None)
+    if wrong is not None:
+        raise TypeError(
+            f"{kind.__name__}.__torch_dispatch__ has to return what {func} gives, a tensor or several; it returned "
+            f"{type(wrong).__name__}"
+        )
+    return [x._raw for x in results]
 
 
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -71,9 +218,9 @@ def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[
     ends = 0
     for parameter, x in zip(op.schema.parameters, args, strict=True):
         standard = parameter.default is not REQUIRED and (x is parameter.default or _equal(x, parameter.default))
-        if parameter.keyword_only:
+        if parameter.keyword_only or parameter.name == "dtype":
             if not standard:
-                named[parameter.name] = x
+                named[parameter.name] = _plain(x)
             continue
         places.append(_plain(x))
         if not standard:
@@ -90,7 +237,9 @@ def _plain(x: Any) -> Any:
         number = written_number(x)
         return _without_history(x) if number is None else number
     if isinstance(x, (list, tuple)):
-        return type(x)(_plain(t) for t in x)
+        return [_plain(t) for t in x]
+    if isinstance(x, np.dtype):
+        return dtypes.FROM_NUMPY[x]
     return int(x) if isinstance(x, int) and not isinstance(x, bool) else x
 
 
@@ -103,4 +252,7 @@ def _without_history(x: Tensor) -> Tensor:
 
 
 def _get_current_dispatch_mode() -> Any:
-    return L.watcher if isinstance(L.watcher, TorchDispatchMode) else None
+    watcher = L.watcher
+    while watcher is not None and not isinstance(watcher, TorchDispatchMode):
+        watcher = watcher.inner
+    return watcher

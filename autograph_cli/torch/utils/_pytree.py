@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 PyTree = Any
+
+
+class MappingKey(NamedTuple):
+    """The key of a child in a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, parent: Any) -> Any:
+        return parent[self.key]
+
+
+class SequenceKey(NamedTuple):
+    """The place of a child in a list, a tuple or a deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, parent: Any) -> Any:
+        return parent[self.idx]
+
+
+class GetAttrKey(NamedTuple):
+    """The name of a child in a named tuple or an object."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, parent: Any) -> Any:
+        return getattr(parent, self.name)
+
+
+KeyPath = tuple[Any, ...]
 
 
 class TreeSpec:
@@ -34,12 +73,20 @@ class TreeSpec:
     def __repr__(self, indent: int = 0) -> str:
         if self.is_leaf():
             return "*"
-        name = "namedtuple" if _is_namedtuple(self.type) else self.type.__name__
         gap = ",\n" + " " * (indent + 2)
-        return f"TreeSpec({name}, {self.context}, [{gap.join(c.__repr__(indent + 2) for c in self.children_specs)}])"
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{gap.join(c.__repr__(indent + 2) for c in self.children_specs)}])"
 
 
-LEAF = TreeSpec(None, None, ())
+class LeafSpec(TreeSpec):
+    """The shape of a leaf."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None, None, ())
+
+
+LEAF = LeafSpec()
 
 
 class _Shown:
@@ -58,28 +105,71 @@ def _keyed(tree: Any) -> _Parts:
     return list(tree.values()), list(tree)
 
 
-_CONTAINERS: dict[Any, tuple[Callable[[Any], _Parts], Callable[[list[Any], Any], Any]]] = {
-    tuple: (lambda t: (list(t), None), lambda parts, _: tuple(parts)),
-    list: (lambda t: (t, None), lambda parts, _: list(parts)),
-    dict: (_keyed, lambda parts, keys: dict(zip(keys, parts, strict=True))),
-    OrderedDict: (_keyed, lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))),
-    defaultdict: (
-        lambda t: (list(t.values()), [t.default_factory, list(t)]),
-        lambda parts, context: defaultdict(context[0], zip(context[1], parts, strict=True)),
-    ),
-    deque: (lambda t: (list(t), t.maxlen), lambda parts, maxlen: deque(parts, maxlen)),
+def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    """The values of a dict with their keys, and the list of keys."""
+    return [(MappingKey(key), value) for key, value in tree.items()], list(tree)
+
+
+def _placed(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
+    return [(SequenceKey(place), child) for place, child in enumerate(tree)], None
+
+
+class NodeDef(NamedTuple):
+    """How a class of containers is taken apart, put together, and taken apart with the keys of its children."""
+
+    type: Any
+    flatten_fn: Callable[[Any], _Parts]
+    unflatten_fn: Callable[[Any, Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None
+
+
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    node.type: node
+    for node in (
+        NodeDef(tuple, lambda t: (list(t), None), lambda parts, _: tuple(parts), _placed),
+        NodeDef(list, lambda t: (t, None), lambda parts, _: list(parts), _placed),
+        NodeDef(dict, _keyed, lambda parts, keys: dict(zip(keys, parts, strict=True)), _dict_flatten_with_keys),
+        NodeDef(
+            OrderedDict,
+            _keyed,
+            lambda parts, keys: OrderedDict(zip(keys, parts, strict=True)),
+            _dict_flatten_with_keys,
+        ),
+        NodeDef(
+            defaultdict,
+            lambda t: (list(t.values()), [t.default_factory, list(t)]),
+            lambda parts, context: defaultdict(context[0], zip(context[1], parts, strict=True)),
+            _dict_flatten_with_keys,
+        ),
+        NodeDef(deque, lambda t: (list(t), t.maxlen), lambda parts, maxlen: deque(parts, maxlen), _placed),
+        NodeDef(
+            namedtuple,
+            lambda t: (list(t), type(t)),
+            lambda parts, kind: kind(*parts),
+            lambda t: ([(GetAttrKey(name), child) for name, child in zip(t._fields, t, strict=True)], type(t)),
+        ),
+    )
 }
-_NAMED = (lambda t: (list(t), type(t)), lambda parts, kind: kind(*parts))
+"""By class; all named tuples are under `namedtuple`."""
+_dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict][1:3]
+_list_flatten, _list_unflatten = SUPPORTED_NODES[list][1:3]
 
 
-def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **_: Any) -> None:
+def register_pytree_node(
+    cls: type, flatten_fn: Any, unflatten_fn: Any, *, flatten_with_keys_fn: Any = None, **_: Any
+) -> None:
     """Make a class a container: `flatten_fn(x)` gives (children, context), `unflatten_fn(children, context)` builds it."""
-    _CONTAINERS[cls] = (flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
-def _functions(kind: Any) -> Any:
-    found = _CONTAINERS.get(kind)
-    return _NAMED if found is None and _is_namedtuple(kind) else found
+def _get_node_type(tree: Any) -> Any:
+    """The class under which a tree is known."""
+    kind = type(tree)
+    return namedtuple if kind not in SUPPORTED_NODES and _is_namedtuple(kind) else kind
+
+
+def _node(tree: Any) -> NodeDef | None:
+    return SUPPORTED_NODES.get(_get_node_type(tree))
 
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
@@ -88,17 +178,17 @@ def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> 
     >>> tree_flatten({"a": 1, "b": (2, 3)})[0]
     [1, 2, 3]
     """
-    functions = None if is_leaf is not None and is_leaf(tree) else _functions(type(tree))
-    if functions is None:
+    node = None if is_leaf is not None and is_leaf(tree) else _node(tree)
+    if node is None:
         return [tree], LEAF
-    children, context = functions[0](tree)
+    children, context = node.flatten_fn(tree)
     leaves: list[Any] = []
     specs = []
     for child in children:
         found, spec = tree_flatten(child, is_leaf)
         leaves += found
         specs.append(spec)
-    return leaves, TreeSpec(type(tree), context, specs)
+    return leaves, TreeSpec(node.type, context, specs)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -120,7 +210,7 @@ def _built(leaves: Any, spec: TreeSpec) -> Any:
     if spec.is_leaf():
         return next(leaves)
     parts = [_built(leaves, child) for child in spec.children_specs]
-    return _functions(spec.type)[1](parts, spec.context)
+    return SUPPORTED_NODES[spec.type].unflatten_fn(parts, spec.context)
 
 
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -150,10 +240,10 @@ def _leaves_like(spec: TreeSpec, tree: PyTree) -> list[Any]:
     """The subtrees of `tree` that stand where `spec` has leaves."""
     if spec.is_leaf():
         return [tree]
-    functions = _functions(type(tree))
-    if functions is None or type(tree) is not spec.type:
+    node = _node(tree)
+    if node is None or node.type is not spec.type:
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {type(tree)!r}.")
-    children = functions[0](tree)[0]
+    children = node.flatten_fn(tree)[0]
     if len(children) != len(spec.children_specs):
         raise ValueError(f"Node arity mismatch; expected {len(spec.children_specs)}, but got {len(children)}.")
     return [
@@ -176,6 +266,57 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
     return any(map(pred, tree_leaves(tree)))
 
 
+def _with_paths(path: KeyPath, tree: PyTree, is_leaf: Callable[[Any], bool] | None) -> Iterator[tuple[KeyPath, Any]]:
+    node = None if is_leaf is not None and is_leaf(tree) else _node(tree)
+    if node is None:
+        yield path, tree
+        return
+    if node.flatten_with_keys_fn is None:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to "
+            "register_pytree_node."
+        )
+    for key, child in node.flatten_with_keys_fn(tree)[0]:
+        yield from _with_paths((*path, key), child, is_leaf)
+
+
+def tree_flatten_with_path(
+    tree: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """The leaves, each after the keys that lead to it, and the shape of the tree.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return list(_with_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves, each after the keys that lead to it."""
+    return list(_with_paths((), tree, is_leaf))
+
+
+def tree_map_with_path(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> PyTree:
+    """`tree_map` whose function is given the keys that lead to a leaf, too."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [_leaves_like(spec, rest) for rest in rests]
+    return tree_unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)], spec)
+
+
+def keystr(kp: KeyPath) -> str:
+    """A path as it is written behind the name of a tree."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """What a path leads to."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
 def treespec_pprint(treespec: TreeSpec) -> str:
     """A shape as the tree that it describes, with `*` for the leaves."""
     return repr(tree_unflatten([_Shown()] * treespec.num_leaves, treespec))
@@ -184,12 +325,12 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
     """The leaves of `tree`, each repeated for all leaves of `treespec` beneath its place; None where the shapes differ."""
     if treespec.is_leaf():
-        return [tree] if _functions(type(tree)) is None else None
-    functions = _functions(type(tree))
-    if functions is None:
+        return [tree] if _node(tree) is None else None
+    node = _node(tree)
+    if node is None:
         return [tree] * treespec.num_leaves
-    children, context = functions[0](tree)
-    if type(tree) is not treespec.type or context != treespec.context or len(children) != len(treespec.children_specs):
+    children, context = node.flatten_fn(tree)
+    if node.type is not treespec.type or context != treespec.context or len(children) != len(treespec.children_specs):
         return None
     found: list[Any] = []
     for child, spec in zip(children, treespec.children_specs, strict=True):

@@ -54,11 +54,15 @@ class Watcher:
 
     def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`, which are then written into its first argument."""
-        return dispatch.compute(op, args) if self.inner is None else self.inner.changed(op, args)
+        return dispatch.compute(op, args, in_place=True) if self.inner is None else self.inner.changed(op, args)
 
     def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`."""
         return dispatch.compute(op, args) if self.inner is None else self.inner.compute(op, args)
+
+    def detached(self, tensor: Tensor) -> Any:
+        """What `tensor.detach()` gives; None if nobody is asked for it."""
+        return None if self.inner is None else self.inner.detached(tensor)
 
     def made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """Told the tensors that were made of the results."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core.interrupts import contextmanager
+from .._core.saved_tensors import version_error
 from .._core.state import L
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -295,8 +296,12 @@ def _checkpoint(
     if not L.records:
         return function(*args, **kwargs)
     state, region = get_rng_state() if preserve else None, _autocast_now()
+    versions = [(x, x._version) for x in args if isinstance(x, Tensor) and not x.is_inference()]
 
     def again() -> None:
+        for x, expected in versions:
+            if x._version != expected:
+                raise version_error(x._raw, "", x._version, expected)
         with _random_numbers_of(state), region(), second:
             function(*args, **kwargs)
 

@@ -112,3 +112,13 @@ def test_with_debug_an_error_tells_what_ran(way):
 def test_debug_and_a_policy_exclude_each_other():
     with pytest.raises(ValueError, match="debug=True is incompatible"):
         checkpoint(product, *leaves(), use_reentrant=False, context_fn=by_list, debug=True)
+
+
+def test_an_input_that_was_changed_since_is_an_error() -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1
+    z = torch.utils.checkpoint.checkpoint(torch.sin, y, use_reentrant=False)
+    with torch.no_grad():
+        y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()

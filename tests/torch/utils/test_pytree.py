@@ -66,3 +66,30 @@ def test_a_class_of_the_users_can_be_a_container():
     tree.register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda parts, _: Pair(*parts))
     made = tree.tree_map(lambda x: x + 1, Pair(1, (2,)))
     assert (made.a, made.b) == (2, (3,))
+
+
+PATHS = [
+    ({"a": [1, 2], "b": (3,)}, ["['a'][0]", "['a'][1]", "['b'][0]"]),
+    (Point(1, deque([2, 3])), [".x", ".y[0]", ".y[1]"]),
+    (OrderedDict(b=defaultdict(int, c=1)), ["['b']['c']"]),
+    (1, [""]),
+]
+
+
+@pytest.mark.parametrize(("given", "paths"), PATHS)
+def test_a_path_leads_to_its_leaf(given, paths):
+    found, spec = tree.tree_flatten_with_path(given)
+    assert [tree.keystr(path) for path, _ in found] == paths
+    assert [tree.key_get(given, path) for path, _ in found] == [leaf for _, leaf in found] == tree.tree_leaves(given)
+    assert spec == tree.tree_structure(given)
+    assert tree.tree_map_with_path(lambda path, leaf: leaf, given) == given
+
+
+def test_a_class_without_keys_has_no_paths():
+    kind = type("Kind", (), {})
+    tree.register_pytree_node(kind, lambda k: ([1], None), lambda parts, _: kind())
+    try:
+        with pytest.raises(ValueError, match="Did not find a flatten_with_keys_fn"):
+            tree.tree_leaves_with_path([kind()])
+    finally:
+        del tree.SUPPORTED_NODES[kind]

@@ -130,14 +130,14 @@ class DataLoader:
         indices = iter(self._index_sampler)
         if self._kept is not None and not self._kept.closed:
             self._kept.restart()
-            return _Batches(self, self._kept, indices)
+            return _MultiProcessingDataLoaderIter(self, self._kept, indices)
         seed = draw_seed(self.generator)
         if self.num_workers == 0:
-            return _Here(self, FETCHERS[self._streams](self.dataset, *self._settings), indices)
+            return _SingleProcessDataLoaderIter(self, FETCHERS[self._streams](self.dataset, *self._settings), indices)
         workers = _Workers(self, seed)
         if self.persistent_workers:
             self._kept = workers
-        return _Batches(self, workers, indices)
+        return _MultiProcessingDataLoaderIter(self, workers, indices)
 
     def __len__(self) -> int:
         if not self._streams:
@@ -206,20 +206,26 @@ def _context(given: Any, num_workers: int) -> Any:
     return multiprocessing.get_context(given)
 
 
-class _Here:
-    """The batches of one epoch, fetched when they are asked for."""
+class _BaseDataLoaderIter:
+    """The batches of one epoch."""
+
+    _loader: DataLoader
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Batches that are fetched when they are asked for."""
 
     def __init__(self, loader: DataLoader, fetcher: Any, indices: Iterator[Any]) -> None:
         self._loader, self._fetcher, self._indices = loader, fetcher, indices
 
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
     def __next__(self) -> Any:
         return self._fetcher.fetch(next(self._indices))
-
-    def __len__(self) -> int:
-        return len(self._loader._index_sampler)
 
 
 class _Workers:
@@ -320,8 +326,8 @@ class _Workers:
             self.close()
 
 
-class _Batches:
-    """The batches of one epoch, fetched by workers, each `prefetch_factor` batches ahead."""
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Batches that are fetched by workers, each `prefetch_factor` batches ahead."""
 
     def __init__(self, loader: DataLoader, workers: _Workers, indices: Iterator[Any]) -> None:
         self._loader, self._workers, self._indices = loader, workers, indices
@@ -333,12 +339,6 @@ class _Batches:
         self._arrived: dict[int, Any] = {}
         for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
             self._hand_out()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader._index_sampler)
 
     def _hand_out(self) -> None:
         """Give one more task to the next worker that still has samples."""

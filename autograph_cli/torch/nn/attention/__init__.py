@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from .._core.interrupts import contextmanager
-from .._ops.attention import KERNELS
+from ..._core.interrupts import contextmanager
+from ..._ops.attention import KERNELS
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 

@@ -1,0 +1,90 @@
+"""Instances of classes with a `__torch_dispatch__`: tensors whose class computes the operations, beneath autograd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._kernels.meta import Geometry, Meta
+from .state import S
+
+ask: Any = None
+"""Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
+made: Any = None
+"""Asks the innermost mode for a function that makes a tensor of nothing: the tensor, or None."""
+made_like: Any = None
+"""Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
+ask_for: Any = None
+"""Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
+
+
+class Dispatched(Geometry):
+    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies share.
+
+    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive, operations take the
+    general way and backward runs formulas as operations. Whoever reads elements past an operation gets a NotImplementedError.
+    """
+
+    __slots__ = ("__weakref__", "_geometry", "attributes", "kind", "memory")
+
+    def __init__(self, kind: type, geometry: Any, memory: Any, attributes: dict[str, Any]) -> None:
+        self.kind, self._geometry, self.memory, self.attributes = kind, geometry, memory, attributes
+        S.special += 1
+        S.dispatched += 1
+
+    def __del__(self, shared: Any = S) -> None:
+        shared.special -= 1
+        shared.dispatched -= 1
+
+    base = None
+    shape = property(lambda self: self._geometry.shape)
+
+    def __len__(self) -> int:
+        return len(self._geometry)
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._refusal(name)
+
+    def _refusal(self, name: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not available in "
+            "autograph's engine: read the tensor that it holds"
+        )
+
+    def item(self) -> Any:
+        """The number that the class says it is."""
+        from .tensor import make
+
+        return ask_for("_local_scalar_dense", make(self))
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __add__(self, other: Any) -> Any:
+        """The sum of two gradients."""
+        from .operation import operations
+        from .tensor import make
+
+        return operations.add(make(self), make(other))._raw
+
+    def __radd__(self, other: Any) -> Any:
+        from .operation import operations
+        from .tensor import make
+
+        return operations.add(make(other), make(self))._raw
+
+    def detached(self, tensor: Any) -> Any:
+        """What the class makes of `tensor.detach()`."""
+        return ask_for("detach", tensor)._raw
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise self._refusal("NumPy")
+
+    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
+
+
+def wrapper(kind: type, shape: Any, dtype: np.dtype[Any], strides: Any) -> Dispatched:
+    """What an instance without memory has; `strides` in elements, or None."""
+    steps = None if strides is None else [s * dtype.itemsize for s in strides]
+    return Dispatched(kind, Meta(shape, dtype, steps)._geometry, None, {})

@@ -1,0 +1,25 @@
+"""`torch._dynamo`: nothing is compiled here; what libraries ask of the compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
+from ..nn.modules.module import Module
+
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "disable",
+    "is_compiling",
+    "list_backends",
+    "reset",
+]
+
+
+class OptimizedModule(Module):
+    """What PyTorch's `torch.compile` makes of a module; the engine's gives the module itself, so nothing is one."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError("torch._dynamo.OptimizedModule is not available in autograph's engine: nothing is compiled")

@@ -1,0 +1,15 @@
+"""The order in which nodes of second derivatives are made, against PyTorch (record_second_order.py writes it)."""
+
+import json
+
+import pytest
+
+from autograph_cli import torch
+from tests.torch.ops.record_second_order import EXPECTED, observe
+
+RECORDED = json.loads(EXPECTED.read_text())
+
+
+@pytest.mark.parametrize("text", RECORDED)
+def test_nodes_of_second_derivatives_are_numbered_as_in_pytorch(text):
+    assert observe(torch, text) == RECORDED[text]
