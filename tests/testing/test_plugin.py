@@ -135,7 +135,7 @@ def test_on_request_the_engine_is_what_tests_and_their_models_import(python: Run
     (tmp_path / "conftest.py").write_text("import torch\n")
     (tmp_path / "model.py").write_text("import torch\nnet = torch.nn.Linear(3, 2)\n")
     (tmp_path / "test_model.py").write_text(
-        "import torch\nfrom model import net\n\ndef test_net(graph_snapshot):\n    assert torch.__name__ == 'autograph_cli.torch'\n"
+        "import torch\nfrom model import net\n\ndef test_net(graph_snapshot):\n    assert 'autograph' in torch.__version__\n"
         "    assert graph_snapshot == net(torch.ones(4, 3)).sum()\n"
     )
     result = python(

@@ -392,6 +392,8 @@ def written_number(tensor: Tensor) -> Any:
     raw = tensor._raw
     if tensor._edge is not None or not isinstance(raw, np.generic):
         return None
+    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
+        return number_of(tensor)
     number = raw.item()
     kinds = (float, int, bool, complex)
     found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)

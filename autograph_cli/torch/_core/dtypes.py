@@ -308,6 +308,8 @@ def check_held(number: Any, t: np.dtype[Any]) -> None:
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
     """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary part."""
     category = CATEGORY[wanted]
+    if isinstance(number, (np.ndarray, np.generic)):
+        number = number.item()
     if category == BOOLEAN:
         return wanted.type(bool(number))
     if isinstance(number, complex) and category < COMPLEX:

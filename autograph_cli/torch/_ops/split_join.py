@@ -411,7 +411,7 @@ def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
     """An odd number of quarters is a transposed view of a mirrored copy."""
     if k % 2 == 0:
         return f.xp.rot90(a, k, dims).copy()
-    return f.xp.swapaxes(f.xp.flip(a, dims[k == 1]).copy("K"), *dims)
+    return f.xp.swapaxes(f.xp.flip(a, dims[k % 4 == 1]).copy("K"), *dims)
 
 
 rot90_op = operation(

@@ -373,6 +373,8 @@ class _UndefinedGrad(Node):
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         return (None,)
 
+    _run_recorded = _run_raw
+
 
 def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""

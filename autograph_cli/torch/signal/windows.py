@@ -209,7 +209,7 @@ def _classic(name: str, window: Callable[..., Tensor]) -> None:
 
 
 def _hamming(m: int, alpha: float = 0.54, beta: float = 0.46, **named: Any) -> Tensor:
-    return general_cosine(m, [alpha, beta], **named)
+    return general_cosine(m, a=[alpha, beta], **named)
 
 
 def _kaiser(m: int, beta: float = 12.0, **named: Any) -> Tensor:
