@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterator
 from typing import Any
 
 from .._core.forward import outside_inference
 from .._core.interpreter_stack import GradLevel, running
+from .._core.interrupts import contextmanager
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
 from .._core.state import L
 from .._core.tensor import Tensor
@@ -76,7 +76,7 @@ def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any
     return gradient, (value, settled(aux, own)) if has_aux else value
 
 
-@contextlib.contextmanager
+@contextmanager
 def _recorded() -> Iterator[None]:
     """Inside the block the function runs of which the derivative is wanted, whatever the modes around it."""
     with outside_inference(), running(GradLevel()), enable_grad(), disable_saved_tensors_hooks(NO_HOOKS):
