@@ -5,6 +5,7 @@ import functools
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._core.state import S
 from autograph_cli.torch.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
@@ -48,7 +49,10 @@ def test_gradients_are_those_of_the_plain_function():
     assert all((a.grad == b.grad).all() for a, b in zip(plain, selective, strict=True))
 
 
-def test_what_is_kept_is_not_computed_again():
+def test_what_is_kept_is_not_computed_again(monkeypatch):
+    # Wrappers that other tests keep alive would make formulas run as operations, which count here too.
+    for flag in ("special", "dispatched"):
+        monkeypatch.setattr(S, flag, 0)
     calls = []
     from autograph_cli.torch._core.operation import table
 
