@@ -15,7 +15,6 @@ from . import dispatch
 from .device_dispatch import kernels
 from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
 from .node import View
-from .op_traits import RANDOM
 from .stand_in import NO_MEMORY, StandIn
 from .state import L
 from .tensor import Tensor, Wrapped, make
@@ -193,7 +192,7 @@ def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) ->
     """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is none."""
     if inplace:
         refuse_captured(args[0], inplace_name(op))
-    if op.identifier in RANDOM:
+    if op.random:
         from . import randomness
 
         found = randomness.run(op, args, inplace=inplace)

@@ -23,7 +23,10 @@ view_as_complex_op = operation(
     self=lambda f, grad: f.view_as_real(f.resolve_conj(f.contiguous(grad))),
 )
 angle_op = operation(
-    "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
+    "angle(Tensor self)",
+    lambda f, a: f.angle(a),
+    pointwise=True,
+    self=lambda f, grad, self: angle_gradient(f, grad, self),
 )
 
 

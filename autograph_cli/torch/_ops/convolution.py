@@ -68,6 +68,7 @@ im2col = operation(
         "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
         "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
     },
+    linear=True,
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -75,6 +76,7 @@ im2col = operation(
 col2im = operation(
     "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Col2ImBackward0",
+    linear=True,
     self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
 )
 

@@ -476,6 +476,8 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
     "from_parts",
+    pointwise=True,
+    linear=True,
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -486,6 +488,7 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
+    pointwise=True,
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 

@@ -17,12 +17,14 @@ from .nonlinear import undifferentiated
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
     saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
+    linear=True,
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
 )
 operation(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
+    linear=True,
     grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
 )
 

@@ -19,11 +19,13 @@ from .padding import constant_pad
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
     node="FftC2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
 )
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
         grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
@@ -31,6 +33,7 @@ r2c = operation(
 c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
     node="FftC2RBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )
 

@@ -36,6 +36,7 @@ index_fill_tensor = operation(
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -103,10 +104,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
+    linear=True,
     self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    linear=True,
     self=lambda f, grad, index, source, accumulate: (
         grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),

@@ -38,6 +38,7 @@ def _resizing(name: str) -> Any:
         f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
         node=f"{node}Backward0",
         saved=shown,
+        linear=True,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -45,6 +46,7 @@ def _resizing(name: str) -> Any:
     operation(
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
+        linear=True,
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
             grad, grad_output_sizes[2:], align_corners, scales
         ),
@@ -276,6 +278,7 @@ for _sampler in grid_samplers.values():
     composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    linear=True,
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
 )
 
@@ -382,14 +385,17 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
 
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
+    linear=True,
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
+    linear=True,
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
+    linear=True,
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 

@@ -16,11 +16,13 @@ from ._errors import all_tensors
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     saved={"tensors_sizes": None},
+    linear=True,
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
     saved={"tensors_sizes": None},
+    linear=True,
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(

@@ -16,21 +16,25 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    linear="each",
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
+    linear="each",
     self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
     vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
 )
 dot = operation(
     "dot(Tensor self, Tensor tensor)",
+    linear="each",
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
 bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
+    linear="each",
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )

@@ -125,6 +125,7 @@ operation(
 mse = operation(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
     promotes=True,
+    pointwise=False,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )
@@ -144,6 +145,7 @@ smooth_l1 = operation(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     promotes=True,
     node="SmoothL1LossBackward0",
+    pointwise=False,
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
         grad, target, self, reduction, beta
@@ -165,6 +167,7 @@ operation(
 huber = operation(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
     promotes=True,
+    pointwise=False,
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
 )

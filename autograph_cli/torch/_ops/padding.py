@@ -26,11 +26,13 @@ def _edge_padding(kind: str, dim: int) -> Any:
     run = operation(
         f"{name}(Tensor self, int[] padding)",
         node=f"{node}0",
+        linear=True,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         node=f"{node}Backward0",
+        linear=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )

@@ -70,6 +70,7 @@ def _averaging(dims: int) -> Any:
     run = operation(
         f"{name}(Tensor self, {arguments})",
         node=f"{node}Backward0",
+        linear=True,
         self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, f"{name}_backward")(
                 grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -88,6 +89,7 @@ def _averaging(dims: int) -> Any:
     adapted = operation(
         f"{adaptive}(Tensor self, int[] output_size)",
         node=f"{adaptive_node}0",
+        linear=True,
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
     )
     operation(
@@ -120,6 +122,7 @@ unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
         node=f"MaxUnpool{n}DBackward0",
+        linear=True,
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)

@@ -54,11 +54,13 @@ addbmm_op = operation(
 )
 vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
+    linear="each",
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
 cross_op = operation(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1)",
+    linear="each",
     self=lambda f, grad, other, dim: f.linalg_cross(f.conj(other), grad, dim=dim),
     other=lambda f, grad, self, dim: f.linalg_cross(grad, f.conj(self), dim=dim),
 )

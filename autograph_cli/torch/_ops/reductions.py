@@ -17,18 +17,21 @@ from .results import named_result
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.sum(self, None, False, dtype),
+    linear=True,
     self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
 )
 sum_dim = operation(
     "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "sum",
     node="SumBackward1",
+    linear=True,
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
 )
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
@@ -36,6 +39,7 @@ mean_dim = operation(
     "mean",
     node="MeanBackward1",
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -104,6 +108,7 @@ argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
+    linear=True,
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )
 cumprod_op = operation(
@@ -113,6 +118,7 @@ cumprod_op = operation(
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
     floating=True,
+    pointwise=False,
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),

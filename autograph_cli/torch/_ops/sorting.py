@@ -165,6 +165,7 @@ logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
     floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
+    pointwise=False,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 

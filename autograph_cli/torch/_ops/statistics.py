@@ -96,6 +96,7 @@ nansum_op = operation(
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
+    linear=True,
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),

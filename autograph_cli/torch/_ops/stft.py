@@ -26,6 +26,7 @@ overlap_add = operation(
         "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
         "size": lambda grad_in_sizes: grad_in_sizes[-1],
     },
+    linear=True,
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(
