@@ -11,6 +11,7 @@ import numpy as np
 
 from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
+from .size import of_shape
 from .state import L, next_sequence_nr
 
 if TYPE_CHECKING:
@@ -190,7 +191,6 @@ class InputMetadata:
     def __init__(self, like: Any) -> None:
         from .device import CPU, META
         from .dtypes import FROM_NUMPY
-        from .size import of_shape
 
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
 from .dispatched import Dispatched
+from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     LEAF,
     AccumulateGrad,
@@ -71,11 +72,11 @@ class Tensor(metaclass=Named):
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
+    _legacy_new: ClassVar[Callable[..., Any]]
+    """What a call of the class makes (see _ops/legacy.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .._ops.creation import legacy_constructor
-
-        return legacy_constructor(cls, *args, **kwargs)
+        return Tensor._legacy_new(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
@@ -130,8 +131,6 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, sparse_csr, strided
-
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
     is_sparse = property(lambda self: self._raw.__class__ is Coo)

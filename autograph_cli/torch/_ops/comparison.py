@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand
+from .._core.dispatch import is_operand, wrap_number
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import S
@@ -208,8 +208,6 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.dispatch import wrap_number
-
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
-from .._core.registry import composite
+from .._core.registry import composite, functions
 from .._core.state import L
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
@@ -193,8 +193,6 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
 
 def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
-    from .._core.registry import functions
-
     for name, run in {
         "dropout": (_drop, False),
         "feature_dropout": (_drop, True),

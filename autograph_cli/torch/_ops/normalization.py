@@ -20,6 +20,7 @@ from .arithmetic import no_derivative
 from .comparison import finfo
 from .convolution import wanted
 from .padding import pad
+from .pooling import avg_pool2d, avg_pool3d
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
@@ -527,8 +528,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
-    from .pooling import avg_pool2d, avg_pool3d
-
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"

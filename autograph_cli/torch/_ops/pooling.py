@@ -18,6 +18,7 @@ from .._core.tensor import Tensor, inference_result, make
 from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
+from . import unary as unary
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -583,8 +584,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
     """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
-    from . import unary as unary
-
     return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
 
 

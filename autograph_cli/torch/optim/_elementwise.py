@@ -17,6 +17,7 @@ from .._core.state import L, S
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes, materialize
 from .._kernels.inplace import updates
+from ._recorded import recorded
 from .optimizer import Optimizer, evaluate
 
 BLOCK = 1 << 15
@@ -150,8 +151,6 @@ class Elementwise(Optimizer):
                 bump(t)
 
     def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
-        from ._recorded import recorded
-
         tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
         if p.dtype.is_complex:
             tensors = [functions["view_as_real"](t) for t in tensors]
