@@ -11,7 +11,7 @@ from .._core import dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import composite, functions
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
@@ -79,7 +79,7 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
 
 def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
-    if L.levels:
+    if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
     return make(in_memory_order(draw, like)[()])

@@ -76,7 +76,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
     """`x` in floating point, or complex."""
-    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.S.default_dtype]
+    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.process_state.default_dtype]
     if kind in (dtypes.float16, dtypes.bfloat16):
         raise RuntimeError(f"Unsupported dtype {dtypes.cpp_name(kind.numpy)}")
     if complex_wanted:
@@ -300,7 +300,7 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.S.default_dtype
+        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
             put(out, made._raw)

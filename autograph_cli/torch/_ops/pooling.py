@@ -13,7 +13,7 @@ from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
@@ -278,7 +278,11 @@ def max_pool1d(
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found
-    return found[0] if (L.grad and input.requires_grad) or L.levels else inference_result(make(found[0]._raw))
+    return (
+        found[0]
+        if (thread_state.grad and input.requires_grad) or thread_state.levels
+        else inference_result(make(found[0]._raw))
+    )
 
 
 def max_pool2d(
