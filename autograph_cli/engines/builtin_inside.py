@@ -15,7 +15,7 @@ from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.schema import REQUIRED
-from autograph_cli.torch._core.state import L
+from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
 
@@ -56,8 +56,8 @@ class Inside:
         """Run the formula once more, as operations on tensors; nothing of it is seen outside."""
         several = isinstance(grad, (list, tuple))
         given = [self._given(g) for g in grad] if several else self._given(grad)
-        mode = L.grad
-        L.grad = False  # so no node is made, and no observer told
+        mode = thread_state.grad
+        thread_state.grad = False  # so no node is made, and no observer told
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -67,7 +67,7 @@ class Inside:
         except Exception:  # the pass itself is about to raise the same
             return
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         for name, g in zip(_inputs(self.node, len(fitted)), fitted, strict=True):
             if g is not None:
                 edge = self._place(g)

@@ -12,7 +12,7 @@ import numpy as np
 from . import dtypes
 from .interrupts import uninterruptible
 from .operation import operations
-from .state import L, S
+from .state import process_state, thread_state
 from .tensor import Tensor
 
 
@@ -64,7 +64,7 @@ DEFAULTS: Mapping[str, dtypes.dtype] = {
 
 
 class Settings(threading.local):
-    """What is set in this thread. `L.autocast` is what follows of it for operations: the dtype on the CPU, None while off."""
+    """What is set in this thread. `thread_state.autocast` is what follows of it for operations: the dtype on the CPU, None while off."""
 
     def __init__(self) -> None:
         self.enabled: frozenset[str] = frozenset()
@@ -83,8 +83,8 @@ def switch(enabled: frozenset[str], lower: Mapping[str, dtypes.dtype]) -> None:
     """Turn autocast on for these devices, with these dtypes."""
     settings.enabled, settings.lower = enabled, lower
     wanted = lower["cpu"].numpy if "cpu" in enabled else None
-    S.special += (wanted is not None) - (L.autocast is not None)
-    L.autocast = wanted
+    process_state.special += (wanted is not None) - (thread_state.autocast is not None)
+    thread_state.autocast = wanted
 
 
 # ---------------------------------------------------------------- casts
@@ -104,13 +104,13 @@ def _all_cast(args: Iterable[Any], goal: np.dtype[Any]) -> tuple[Any, ...]:
 
 def lowered(name: str, results: list[Any]) -> list[Any]:
     """The raw results of an operation, in the lower dtype where that comes from inside of it."""
-    return [raw.astype(L.autocast) for raw in results] if name in INSIDE else results
+    return [raw.astype(thread_state.autocast) for raw in results] if name in INSIDE else results
 
 
 def _goal(name: str, args: Iterable[Any]) -> np.dtype[Any]:
     if name in FULL:
         return dtypes.float32.numpy
-    lower: np.dtype[Any] = L.autocast
+    lower: np.dtype[Any] = thread_state.autocast
     return lower if name in LOWER else _widest(args, lower)
 
 
@@ -149,7 +149,7 @@ def _cast(x: Any, goal: np.dtype[Any]) -> Any:
     if not (single and settings.caches and x.requires_grad and x.is_leaf and not x._is_view()):
         return operations._to_copy(x, goal)
     known = settings.casts.get(id(x))
-    if known is not None and (known[1].requires_grad or not L.records):
+    if known is not None and (known[1].requires_grad or not thread_state.records):
         return known[1]
     made = operations._to_copy(x, goal)
     settings.casts[id(x)] = x, made
@@ -168,7 +168,7 @@ def autocasts(name: str) -> Callable[[F], F]:
     def decorate(run: F) -> F:
         @functools.wraps(run)
         def cast(*args: Any, **kwargs: Any) -> Any:
-            if S.special and L.autocast is not None:
+            if process_state.special and thread_state.autocast is not None:
                 return composed(name, run, args, kwargs)
             return run(*args, **kwargs)
 
@@ -180,11 +180,11 @@ def autocasts(name: str) -> Callable[[F], F]:
 def composed(name: str, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a composed function with its tensors cast."""
     goal = _goal(name, (*args, *kwargs.values()))
-    lower = L.autocast
+    lower = thread_state.autocast
     kwargs = dict(zip(kwargs, _all_cast(kwargs.values(), goal), strict=True))
     args = _all_cast(args, goal)
-    L.autocast = None
+    thread_state.autocast = None
     try:
         return run(*args, **kwargs)
     finally:
-        L.autocast = lower
+        thread_state.autocast = lower

@@ -11,7 +11,7 @@ from .node import like_of
 from .reverse import GradCall, backward_parts, in_front
 from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size
-from .state import BackwardCall, L
+from .state import BackwardCall, thread_state
 from .tensor import Tensor, make
 from .transforms import Batched, batched
 from .user_warnings import warn_once
@@ -58,7 +58,7 @@ def backward(
             "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
             "the leak."
         )
-    if L.levels:
+    if thread_state.levels:
         roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
@@ -115,7 +115,7 @@ def grad(
             materialize_grads,
         )
     keep = create_graph if retain_graph is None else retain_graph
-    if L.levels:
+    if thread_state.levels:
         _check_followed(roots)
     grads = root_gradients(roots, gradients_for(grad_outputs, len(roots)), "grad_outputs")
     found = GradCall(roots, targets, grads, keep, create_graph).run()
@@ -136,7 +136,7 @@ def grad(
 
 def _check_followed(roots: list[Any]) -> None:
     """As in PyTorch, a vmap has no graph: what it has batched is followed by a `grad` inside of it only."""
-    innermost = L.levels[-1]
+    innermost = thread_state.levels[-1]
     for i, root in enumerate(roots):
         if isinstance(root, Batched) and root._level is innermost:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")

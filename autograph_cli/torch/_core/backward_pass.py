@@ -17,7 +17,7 @@ from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
-from .state import BackwardCall, L, S
+from .state import BackwardCall, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
 
 _by_sequence = attrgetter("_seq")
@@ -25,7 +25,7 @@ _by_sequence = attrgetter("_seq")
 
 def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
     """Run a backward call; the gradients captured for `call.inputs`, in order, if it is a `grad` call."""
-    observer = S.observer
+    observer = process_state.observer
     if observer is not None:
         observer.begins(call)
     try:
@@ -39,7 +39,9 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
 def _by_operations() -> bool:
     """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes and modes see them."""
     return (
-        L.autocast is not None or bool(S.sparse or S.dispatched) or (L.watcher is not None and L.watcher.sees_backward)
+        thread_state.autocast is not None
+        or bool(process_state.sparse or process_state.dispatched)
+        or (thread_state.watcher is not None and thread_state.watcher.sees_backward)
     )
 
 
@@ -72,15 +74,15 @@ class Pass:
         if self.call.inputs is not None:
             self._restrict(order)
         self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
-        outer, mode, walk = L.current, L.grad, L.walk
-        L.grad, L.walk = self.call.create_graph, self
+        outer, mode, walk = thread_state.current, thread_state.grad, thread_state.walk
+        thread_state.grad, thread_state.walk = self.call.create_graph, self
         try:
             self.given = [resolved(g._raw) for g in grads]
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self._deliver(edge[0], edge[1], given)
             self._walk(order)
         finally:
-            L.current, L.grad, L.walk = outer, mode, walk
+            thread_state.current, thread_state.grad, thread_state.walk = outer, mode, walk
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
 
     def _prepare_captures(self) -> None:
@@ -139,8 +141,8 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or _by_operations())
-        ran, watch = None if S.observer is None else self.call.ran, self.call.watch
+        plain = not (self.recorded or thread_state.anomaly or _by_operations())
+        ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
@@ -156,13 +158,13 @@ class Pass:
                 continue
             if ran is not None:
                 ran.append(node)
-                L.current = node
+                thread_state.current = node
                 if watch is not None:
                     watch(node, g)
             if plain and only is None and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
-                grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
+                grads = self._run_watched(node, g) if thread_state.anomaly else self._run_node(node, g)
             if not keep and (frees := node._frees):
                 if frees is not True:
                     node._kept = frees(node._saved)
@@ -275,7 +277,7 @@ class Pass:
             if leaf is self.root and leaf.variable._meta.hooks:
                 self._tensor_hooks(leaf.variable._meta.hooks, g)
             return
-        if S.observer is not None:
+        if process_state.observer is not None:
             self.call.ran.append(leaf)
             if self.call.watch is not None:
                 self.call.watch(leaf, g)
@@ -324,7 +326,7 @@ class Pass:
 
     def _run_node(self, node: Node, g: Any) -> Any:
         """Run a node with hooks, anomaly checks, or recorded."""
-        L.current = node
+        thread_state.current = node
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
@@ -335,7 +337,7 @@ class Pass:
             if self.recorded or not _by_operations()
             else self._cast_formulas(node, g)
         )
-        if L.anomaly and L.check_nan:
+        if thread_state.anomaly and thread_state.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)

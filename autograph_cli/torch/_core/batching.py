@@ -16,7 +16,7 @@ from . import dims, dispatch, dtypes
 from .interpreter_stack import BatchLevel
 from .operation import Operation, operations, table
 from .stand_in import StandIn
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
 from .views import run_inplace
@@ -220,7 +220,7 @@ def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(run)
     def lifted(*args: Any) -> Tensor:
-        level = top_level(args) if L.levels else None
+        level = top_level(args) if thread_state.levels else None
         if level is None:
             return run(*args)
         if not isinstance(level, BatchLevel):

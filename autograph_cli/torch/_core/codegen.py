@@ -18,7 +18,7 @@ from .node import edge_of, extra_of, like_of
 from .overrides import unasked, unknown_operand
 from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
-from .state import L, S, next_sequence_nr
+from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, new
 from .views import make_view, materialize, strides_of
 
@@ -57,8 +57,8 @@ def _bind(op: Operation) -> Callable[..., Any]:
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
         "__name__": "autograph_cli.torch._core.compiled",
-        "S": S,
-        "L": L,
+        "process_state": process_state,
+        "thread_state": thread_state,
         "OP": op,
         "NODE": op.node,
         "Tensor": Tensor,
@@ -197,7 +197,10 @@ def _forward(op: Operation, operator: bool = False) -> str:
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
     finish = [_view_made(op, every[0], "None")] if op.view else []
-    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", f"        {_without_edge(op)}"]
+    lines += [
+        f"    if {no_edge} or process_state.without_grad and not thread_state.grad:",
+        f"        {_without_edge(op)}",
+    ]
     lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
     if op.inputs:
         lines += _record(op, every)
@@ -261,7 +264,7 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
-    lines = ["    if S.special:"]
+    lines = ["    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return general(OP, ({_arguments(op)},))"]
@@ -365,8 +368,8 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         *_expectations(op),
         *_edges_of_results(op),
         *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
-        "    if S.observer is not None:",
-        f"        S.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
+        "    if process_state.observer is not None:",
+        f"        process_state.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
     ]
     return lines

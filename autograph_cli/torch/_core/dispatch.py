@@ -1,6 +1,6 @@
 """The general way to run an operation: every mode, every kind of argument, no shortcuts.
 
-Compiled operations come here whenever something unusual is on (see `Shared.special`).
+Compiled operations come here whenever something unusual is on (see `ProcessState.special`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import SavedList, SavedResult, save
-from .state import L, S, next_sequence_nr
+from .state import next_sequence_nr, process_state, thread_state
 from .storages import resized, window
 from .tensor import Tensor, inference_result, make
 from .user_warnings import warn
@@ -45,29 +45,29 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
-    if L.autocast is not None:
+    if thread_state.autocast is not None:
         args = autocast.adapted(op.name, args)
-    if L.wrapping:
+    if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found
     number = next_sequence_nr()
-    edges = edges_of(op, args) if L.records else ()
-    watcher = L.watcher
-    begun = 0 if S.witness is None else time.perf_counter_ns()
+    edges = edges_of(op, args) if thread_state.records else ()
+    watcher = thread_state.watcher
+    begun = 0 if process_state.witness is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
-    if L.autocast is not None:
+    if thread_state.autocast is not None:
         results = autocast.lowered(op.name, results)
-    took = 0 if S.witness is None else time.perf_counter_ns() - begun
+    took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if S.witness is not None:
-        S.witness(op, args, outputs, took)
+    if process_state.witness is not None:
+        process_state.witness(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
-    if node is not None and S.observer is not None:
-        S.observer.created(node, args, tuple(outputs))
+    if node is not None and process_state.observer is not None:
+        process_state.observer.created(node, args, tuple(outputs))
     if watcher is not None:
         watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)
@@ -80,7 +80,7 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 
 def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does itself."""
-    if S.dispatched:
+    if process_state.dispatched:
         found = dispatched.ask(op, args, in_place)
         if found is not None:
             return found
@@ -97,7 +97,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         raws[0] = materialize(args[0])
         bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
-        result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
+        result = op.kernel_function(*raws) if not process_state.reserved else device_dispatch.compute(op, raws)
     except Exception:
         explain(op, args, tuple(raws))
         raise
@@ -114,7 +114,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
 
 def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
     """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by then."""
-    if L.records:
+    if thread_state.records:
         edges_of(op, args)
     error = sys.exc_info()[1]
     if isinstance(error, ValueError):
@@ -145,7 +145,7 @@ def _raw(x: Any) -> Any:
 
 def as_floating(raw: Any) -> Any:
     """Integers and booleans as the default dtype."""
-    return raw.astype(S.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
+    return raw.astype(process_state.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
 
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
@@ -194,7 +194,7 @@ def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     """Run `op` for `out=`: results go into given tensors, outside the graph."""
     args = operands(op, args)
-    if L.levels:
+    if thread_state.levels:
         found = Transforms.out(op, args, out)
         if found is not NotImplemented:
             return found
@@ -202,7 +202,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
-    if L.grad and any(t.requires_grad for t in [*given, *targets]):
+    if thread_state.grad and any(t.requires_grad for t in [*given, *targets]):
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
@@ -362,7 +362,7 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     number = plain_number(number)
     dtype = beside._raw.dtype
     if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
-        dtype = S.default_dtype
+        dtype = process_state.default_dtype
     key = (number.__class__, number, dtype)
     found = _numbers.get(key)
     if found is not None and number:
@@ -487,7 +487,7 @@ _PACKAGE = os.path.dirname(_ENGINE) + os.sep
 
 def annotate(node: Node) -> None:
     """Under anomaly detection, remember where the node was made and by which node's backward."""
-    if L.anomaly:
+    if thread_state.anomaly:
         extra_of(node)
         frames = traceback.extract_stack()
         # What lies below the command that runs the script is not the script's either.
@@ -496,5 +496,5 @@ def annotate(node: Node) -> None:
         ]
         own = [f for f in frames[below[-1] + 1 if below else 0 :] if not f.filename.startswith(_PACKAGE)]
         node.metadata["traceback_"] = traceback.StackSummary.from_list(own).format()
-        if L.current is not None:
-            node.metadata["parent_"] = L.current
+        if thread_state.current is not None:
+            node.metadata["parent_"] = thread_state.current

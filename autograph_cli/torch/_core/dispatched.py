@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.meta import Geometry, Meta
-from .state import S
+from .state import process_state
 
 ask: Any = None
 """Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
@@ -30,10 +30,10 @@ class Dispatched(Geometry):
 
     def __init__(self, kind: type, geometry: Any, memory: Any, attributes: dict[str, Any]) -> None:
         self.kind, self._geometry, self.memory, self.attributes = kind, geometry, memory, attributes
-        S.special += 1
-        S.dispatched += 1
+        process_state.special += 1
+        process_state.dispatched += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.dispatched -= 1
 

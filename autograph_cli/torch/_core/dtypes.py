@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from .class_names import Named
-from .state import S
+from .state import process_state
 
 
 class dtype(metaclass=Named):
@@ -115,7 +115,7 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
     python: dict[Any, np.dtype[Any]] = {
         bool: bool_.numpy,
         int: int64.numpy,
-        float: S.default_dtype,
+        float: process_state.default_dtype,
         complex: complex_default(),
     }
     if t in python:
@@ -125,7 +125,7 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
 
 def complex_default() -> np.dtype[Any]:
     """The complex dtype that belongs to the default dtype."""
-    return FROM_NUMPY[S.default_dtype].to_complex().numpy
+    return FROM_NUMPY[process_state.default_dtype].to_complex().numpy
 
 
 _INT_RANK = {int8.numpy: 1, int16.numpy: 2, int32.numpy: 3, int64.numpy: 4}
@@ -220,7 +220,7 @@ def category_dtype(category: int, beside: np.dtype[Any]) -> np.dtype[Any]:
     if category == INTEGRAL:
         return int64.numpy
     if category == FLOATING:
-        return S.default_dtype
+        return process_state.default_dtype
     return FROM_NUMPY[beside].to_complex().numpy if CATEGORY[beside] == FLOATING else complex_default()
 
 

@@ -19,7 +19,7 @@ from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
-from .state import L, next_sequence_nr
+from .state import next_sequence_nr, thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
@@ -45,7 +45,7 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 def follows(level: DualLevel) -> bool:
     """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a transform."""
-    return L.forward and not (level.by_hand and L.inference)
+    return thread_state.forward and not (level.by_hand and thread_state.inference)
 
 
 def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
@@ -72,7 +72,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
         return None
-    if L.inference:
+    if thread_state.inference:
         primals, outputs, inputs = ordinary(primals), ordinary(outputs), ordinary(inputs)
     try:
         with outside_inference():
@@ -81,7 +81,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         if "derivative for" in str(error):
             raise no_forward(op) from error
         raise
-    needed = L.grad and any(
+    needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
     fitted = []
@@ -162,11 +162,11 @@ def ordinary(x: Any) -> Any:
 @contextmanager
 def outside_inference() -> Iterator[None]:
     """Within the block, tensors are made as outside of inference mode."""
-    before, L.inference = L.inference, False
+    before, thread_state.inference = thread_state.inference, False
     try:
         yield
     finally:
-        L.inference = before
+        thread_state.inference = before
 
 
 def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
@@ -276,7 +276,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     wanted = [dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
     if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
         return [zeros_like(o) for o in outputs]
-    mode, L.grad = L.grad, True
+    mode, thread_state.grad = thread_state.grad, True
     try:
         seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
@@ -294,7 +294,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         targets = [s for s in seeds if s is not None]
         found = GradCall(roots, targets, cotangents, True, True).run() if roots and targets else [None] * len(targets)
     finally:
-        L.grad = mode
+        thread_state.grad = mode
     rest = iter(found)
     return [
         next(rest) if s is not None else None if o._raw.size else zeros_like(o)
@@ -304,7 +304,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 def apart(x: Any) -> Any:
     """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
-    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and thread_state.grad and x.requires_grad else x
 
 
 _WANTED: Any = (None, 0)

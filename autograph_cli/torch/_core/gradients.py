@@ -13,7 +13,7 @@ from .device_dispatch import check_device, kernels
 from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
 from .operation import operations
-from .state import S
+from .state import process_state
 from .tensor import Tensor, make
 from .views import is_dense
 
@@ -33,7 +33,7 @@ def like_at(edge: Edge) -> Any:
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
-    if S.reserved:
+    if process_state.reserved:
         check_device(g, like)
     if g.__class__ is Dispatched:
         return fit_recorded(make(g), like)._raw
@@ -60,7 +60,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
     shape, kind = shape_dtype(like)
-    if S.reserved:
+    if process_state.reserved:
         check_device(g._raw, like)
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)

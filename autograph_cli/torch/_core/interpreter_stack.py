@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import tensor as tensors
 from .interrupts import contextmanager, uninterruptible
 from .node import View
-from .state import L, S
+from .state import process_state, thread_state
 from .tensor import Tensor, Wrapped
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Level:
         self.outer: Level | None = None
         """The transform around this one."""
         self.modes: tuple[tuple[Level, ...], bool] = ((), False)
-        """What `L` says of transforms outside of this one."""
+        """What `thread_state` says of transforms outside of this one."""
 
     def made(self, x: Tensor) -> bool:
         """Whether `x`, or what it is a view of, was made while this transform ran."""
@@ -158,22 +158,22 @@ _running = [0]
 
 def start(level: Level) -> None:
     """Make `level` the innermost transform."""
-    level.depth, level.alive = len(L.levels) + 1, True
-    level.outer = L.levels[-1] if L.levels else None
-    level.modes = L.levels, L.wrapping
-    wrapping = L.wrapping or not isinstance(level, GradLevel)
-    S.special += 1
+    level.depth, level.alive = len(thread_state.levels) + 1, True
+    level.outer = thread_state.levels[-1] if thread_state.levels else None
+    level.modes = thread_state.levels, thread_state.wrapping
+    wrapping = thread_state.wrapping or not isinstance(level, GradLevel)
+    process_state.special += 1
     _running[0] += 1
     tensors.new = new
-    L.levels, L.wrapping = (*L.levels, level), wrapping
+    thread_state.levels, thread_state.wrapping = (*thread_state.levels, level), wrapping
 
 
 @uninterruptible
 def stop(level: Level) -> None:
     """End the innermost transform."""
-    L.levels, L.wrapping = level.modes
+    thread_state.levels, thread_state.wrapping = level.modes
     level.alive = False
-    S.special -= 1
+    process_state.special -= 1
     _running[0] -= 1
     if not _running[0]:
         tensors.new = object.__new__
@@ -184,8 +184,8 @@ def stop(level: Level) -> None:
 def new(cls: type[Tensor]) -> Any:
     """`object.__new__` while transforms run: the tensor knows the innermost one."""
     made = object.__new__(cls)
-    if L.levels:
-        made._born = L.levels[-1]
+    if thread_state.levels:
+        made._born = thread_state.levels[-1]
     return made
 
 
@@ -202,13 +202,13 @@ def running(level: Level) -> Iterator[Any]:
 @contextmanager
 def below(level: Level) -> Iterator[None]:
     """Within the block, only transforms outside `level` are running."""
-    outer, wrapping = L.levels, L.wrapping
-    L.levels = outer[: level.depth - 1]
-    L.wrapping = _wraps(L.levels)
+    outer, wrapping = thread_state.levels, thread_state.wrapping
+    thread_state.levels = outer[: level.depth - 1]
+    thread_state.wrapping = _wraps(thread_state.levels)
     try:
         yield
     finally:
-        L.levels, L.wrapping = outer, wrapping
+        thread_state.levels, thread_state.wrapping = outer, wrapping
 
 
 def _wraps(levels: tuple[Level, ...]) -> bool:
@@ -220,17 +220,17 @@ def _wraps(levels: tuple[Level, ...]) -> bool:
 
 def in_function() -> bool:
     """Whether a transform of a function runs (`grad`, `jvp`, `vmap`, ...), not just a `dual_level`."""
-    return any(not getattr(level, "by_hand", False) for level in L.levels)
+    return any(not getattr(level, "by_hand", False) for level in thread_state.levels)
 
 
 def is_followed(tensor: Tensor) -> bool:
     """Whether a running derivative of a function follows the tensor: whether it is not captured."""
-    return any(level.follows_all and level.made(tensor) for level in L.levels)
+    return any(level.follows_all and level.made(tensor) for level in thread_state.levels)
 
 
 def refuse_captured(tensor: Tensor, name: str) -> None:
     """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
-    level = next((level for level in reversed(L.levels) if level.follows_all), None)
+    level = next((level for level in reversed(thread_state.levels) if level.follows_all), None)
     if level is None:
         return
     while isinstance(tensor, Wrapped) and tensor._level.depth > level.depth:
@@ -246,8 +246,8 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
 def belongs_here(result: Any) -> Any:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(x, Tensor) and L.levels:
-            x._born = L.levels[-1]
+        if isinstance(x, Tensor) and thread_state.levels:
+            x._born = thread_state.levels[-1]
     return result
 
 

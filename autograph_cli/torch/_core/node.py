@@ -11,7 +11,8 @@ import numpy as np
 
 from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
-from .state import L, next_sequence_nr
+from .size import of_shape
+from .state import next_sequence_nr, thread_state
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -190,7 +191,6 @@ class InputMetadata:
     def __init__(self, like: Any) -> None:
         from .device import CPU, META
         from .dtypes import FROM_NUMPY
-        from .size import of_shape
 
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
@@ -352,6 +352,6 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
         node = AccumulateGrad(leaf)
         node._extra = meta.accumulator_extra
         meta.accumulator = weakref.ref(node)
-        if L.anomaly and L.current is not None:
-            node.metadata["parent_"] = L.current
+        if thread_state.anomaly and thread_state.current is not None:
+            node.metadata["parent_"] = thread_state.current
     return node

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, disabled
 from .user_warnings import warn
 
@@ -96,12 +96,12 @@ class Overridable:
         self.body = _copied(function)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs and not L.function_modes and _PLAIN.issuperset(map(type, args)):
+        if not kwargs and not thread_state.function_modes and _PLAIN.issuperset(map(type, args)):
             return self.body(*args)
-        if L.overrides_off == ALL:
+        if thread_state.overrides_off == ALL:
             return self.body(*args, **kwargs)
-        asked = [] if L.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
-        if not asked and not L.function_modes:
+        asked = [] if thread_state.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
+        if not asked and not thread_state.function_modes:
             return self.body(*args, **kwargs)
         given = tuple(map(type, overloaded(relevant(args, kwargs), self.whole)))
         if self.by_keyword is not None:
@@ -197,8 +197,8 @@ def ask(
 ) -> Any:
     """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a TypeError."""
     more = (kwargs,) if kwargs or python else ()
-    if L.function_modes:
-        mode = L.function_modes[-1]
+    if thread_state.function_modes:
+        mode = thread_state.function_modes[-1]
         with without_mode():
             found = mode.__torch_function__(func, types, args, *more)
         if found is not NotImplemented:
@@ -215,7 +215,7 @@ def ask(
             return found
     if python:
         text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-        raise TypeError(text + (f" nor in mode {mode}" if L.function_modes else ""))
+        raise TypeError(text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
     lines = "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
     raise TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{lines}\n\n"
@@ -227,11 +227,11 @@ class without_mode:
     """While a mode is asked it is not there itself."""
 
     def __enter__(self) -> None:
-        self._before = L.function_modes
-        L.function_modes = L.function_modes[:-1]
+        self._before = thread_state.function_modes
+        thread_state.function_modes = thread_state.function_modes[:-1]
 
     def __exit__(self, *_: Any) -> None:
-        L.function_modes = self._before
+        thread_state.function_modes = self._before
 
 
 class DisableTorchFunctionSubclass:
@@ -240,12 +240,12 @@ class DisableTorchFunctionSubclass:
     _off = SUBCLASSES
 
     def __enter__(self) -> Any:
-        self._before = L.overrides_off
-        L.overrides_off = max(self._off, L.overrides_off)
+        self._before = thread_state.overrides_off
+        thread_state.overrides_off = max(self._off, thread_state.overrides_off)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        L.overrides_off = self._before
+        thread_state.overrides_off = self._before
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .interpreter_stack import BatchLevel, below
 from .operation import operations, table
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, make
 from .transforms import batched
 from .views import run_inplace
@@ -30,7 +30,7 @@ NOT_DIFFERENT = (
 
 def innermost() -> BatchLevel | None:
     """The vmap that says what random numbers are."""
-    found = next((level for level in reversed(L.levels) if isinstance(level, BatchLevel)), None)
+    found = next((level for level in reversed(thread_state.levels) if isinstance(level, BatchLevel)), None)
     if found is not None and found.randomness == "error":
         raise RuntimeError(NO_RANDOMNESS)
     return found

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from . import autocast, dispatch, dtypes
 from .class_names import type_name
 from .operation import Operation, operations
-from .state import L
+from .state import thread_state
 from .tensor import Tensor
 from .views import check_inplace, run_inplace
 
@@ -185,17 +185,17 @@ def with_out(
         if out is None:
             return run(*args, **kwargs)
         targets = out_tensors(run.__name__, out)
-        if L.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
+        if thread_state.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
             raise no_out(run.__name__)
         given = list(_tensors([*args, *kwargs.values()]))
         if "apart" in rules or (choose is not None and dispatch.by_elements(choose(*args, **kwargs)[0].op)):
             dispatch.check_out_apart(targets, given, "apart" in rules)
-        before, L.grad = L.grad, False
-        lower, L.autocast = L.autocast, None
+        before, thread_state.grad = thread_state.grad, False
+        lower, thread_state.autocast = thread_state.autocast, None
         try:
             results = run(*args, **kwargs)
         finally:
-            L.grad, L.autocast = before, lower
+            thread_state.grad, thread_state.autocast = before, lower
         found = [results] if isinstance(results, Tensor) else list(results)
         if isinstance(results, Tensor) and not isinstance(out, Tensor):
             raise TypeError(f"{run.__name__}(): argument 'out' must be Tensor, not {type_name(out)}")
@@ -238,7 +238,7 @@ def overloaded(
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], Tensor) and not L.levels:
+            if args and isinstance(args[0], Tensor) and not thread_state.levels:
                 check_inplace(*args)
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])

@@ -18,7 +18,7 @@ from .device_dispatch import beside, kernels
 from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, Wrapped, make
 from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like
 from .views import share
@@ -40,7 +40,7 @@ class GradCall:
         """The gradients; None where a target was not reached."""
         from .backward import gradients
 
-        level = top_level((*self.roots, *self.targets)) if L.levels else None
+        level = top_level((*self.roots, *self.targets)) if thread_state.levels else None
         return gradients(self) if level is None else level.grad(self)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
@@ -180,7 +180,7 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
 
     Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its own.
     """
-    batch = _innermost_batch(len(L.levels) if depth is None else depth)
+    batch = _innermost_batch(len(thread_state.levels) if depth is None else depth)
     level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
     if batch is not None and (level is None or level.depth < batch.depth):
         value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)
@@ -216,7 +216,7 @@ def _own_alias_node() -> type[Node]:
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
-    return next((level for level in reversed(L.levels[:depth]) if isinstance(level, BatchLevel)), None)
+    return next((level for level in reversed(thread_state.levels[:depth]) if isinstance(level, BatchLevel)), None)
 
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
@@ -226,7 +226,7 @@ def own_leaves(inputs: list[Tensor]) -> set[Any]:
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:
     """A transform's result: out of the graph if nothing but the leaves in `own` can be reached from it."""
-    return x if L.grad and any(reaches_other(part, own) for part in plain_parts(x)) else detached(x)
+    return x if thread_state.grad and any(reaches_other(part, own) for part in plain_parts(x)) else detached(x)
 
 
 def reaches_other(x: Tensor, own: set[Any]) -> bool:

@@ -149,18 +149,18 @@ def _freed(node: Node, index: int) -> None:
 def _derived(op: Operation, show: Callable[..., Any]) -> property:
     """A tensor that the formulas do not need, worked out from those that they do."""
     from .saved_tensors import freed, unpack
-    from .state import L
+    from .state import thread_state
 
     def get(node: Node) -> Any:
         places = map(op.saved_names.index, needs(show))
         if node._saved is None:
             raise freed()
         found = [unpack(node, i).detach() for i in places]
-        before, L.grad = L.grad, False
+        before, thread_state.grad = thread_state.grad, False
         try:
             return show(*found)
         finally:
-            L.grad = before
+            thread_state.grad = before
 
     return property(get)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._kernels.lazy import Lazy, resolved
 from .interrupts import contextmanager
 from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
-from .state import L
+from .state import thread_state
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -147,7 +147,7 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
         "changed in there or anywhere later. Good luck!"
-        if L.anomaly
+        if thread_state.anomaly
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
@@ -230,7 +230,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
             raise inference_saved()
         if seen is None and getattr(item, "_raw", None).__class__ is Lazy:
             item._counter = [0]  # so that `opened_raw` opens it
-    if L.saved_hooks:
+    if thread_state.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
         return packed_items(node, items)
@@ -297,13 +297,13 @@ def _pack(node: Node, item: Any, index: int) -> Any:
         given, edge = item, edge_of(item)
     else:
         return item
-    pack, unpack_hook = L.saved_hooks[-1]
-    hooks, mode, version = L.saved_hooks, L.grad, given._version
-    L.saved_hooks, L.grad = (), False
+    pack, unpack_hook = thread_state.saved_hooks[-1]
+    hooks, mode, version = thread_state.saved_hooks, thread_state.grad, given._version
+    thread_state.saved_hooks, thread_state.grad = (), False
     try:
         packed = pack(given)
     finally:
-        L.saved_hooks, L.grad = hooks, mode
+        thread_state.saved_hooks, thread_state.grad = hooks, mode
     if given._version != version:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import S
+from .state import process_state
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
@@ -21,11 +21,11 @@ class Sparse:
         self.values = values
         self.dtype = values.dtype
         self.shape = tuple(map(int, shape))
-        S.special += 1
-        S.reserved += 1
-        S.sparse += 1
+        process_state.special += 1
+        process_state.reserved += 1
+        process_state.sparse += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.reserved -= 1
         shared.sparse -= 1

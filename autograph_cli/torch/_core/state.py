@@ -22,7 +22,7 @@ class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """`node` was made by an operation on `inputs`, within the calls of modules `L.calls`."""
+        """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -53,7 +53,7 @@ class BackwardCall:
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
 
-class Shared:
+class ProcessState:
     """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
 
     __slots__ = (
@@ -96,7 +96,7 @@ Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """The call of a module: its number, the module and the arguments."""
 
 
-class Local(threading.local):
+class ThreadState(threading.local):
     """Modes of the current thread."""
 
     def __init__(self) -> None:
@@ -137,22 +137,22 @@ class Local(threading.local):
     @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
-        return S.anomaly
+        return process_state.anomaly
 
     @anomaly.setter
     @uninterruptible
     def anomaly(self, on: bool) -> None:
-        S.anomaly = on
+        process_state.anomaly = on
 
     @property
     def check_nan(self) -> bool:
         """Whether not-a-numbers are anomalies."""
-        return S.check_nan
+        return process_state.check_nan
 
     @check_nan.setter
     @uninterruptible
     def check_nan(self, on: bool) -> None:
-        S.check_nan = on
+        process_state.check_nan = on
 
     @property
     def grad(self) -> bool:
@@ -165,9 +165,9 @@ class Local(threading.local):
         if on:
             if not self._grad:
                 self._grad = True
-                S.without_grad -= 1
+                process_state.without_grad -= 1
         elif self._grad:
-            S.without_grad += 1
+            process_state.without_grad += 1
             self._grad = False
 
     @property
@@ -176,8 +176,8 @@ class Local(threading.local):
         return self._grad and not self.inference
 
 
-S = Shared()
-L = Local()
+process_state = ProcessState()
+thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
 
@@ -204,15 +204,19 @@ def kept() -> Iterator[None]:
     from .autocast import settings as casting
 
     settings, casts = (
-        (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy - S.dispatched),
+        (
+            process_state.default_dtype,
+            process_state.default_device,
+            process_state.special - process_state.reserved - process_state.lazy - process_state.dispatched,
+        ),
         dict(vars(casting)),
     )
-    modes = [getattr(L, name) for name in _MODES]
+    modes = [getattr(thread_state, name) for name in _MODES]
     try:
         yield
     finally:
-        S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved + S.lazy + S.dispatched
+        process_state.default_dtype, process_state.default_device, special = settings
+        process_state.special = special + process_state.reserved + process_state.lazy + process_state.dispatched
         for name, mode in zip(_MODES, modes, strict=True):
-            setattr(L, name, mode)
+            setattr(thread_state, name, mode)
         vars(casting).update(casts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
 from .dispatched import Dispatched
+from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     LEAF,
     AccumulateGrad,
@@ -28,7 +29,7 @@ from .node import (
 from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_arrays import Coo, Csr
-from .state import L, S
+from .state import process_state, thread_state
 from .user_warnings import warn
 
 
@@ -71,11 +72,11 @@ class Tensor(metaclass=Named):
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
+    _legacy_new: ClassVar[Callable[..., Any]]
+    """What a call of the class makes (see _ops/legacy.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .._ops.creation import legacy_constructor
-
-        return legacy_constructor(cls, *args, **kwargs)
+        return Tensor._legacy_new(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
@@ -130,8 +131,6 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, sparse_csr, strided
-
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
     is_sparse = property(lambda self: self._raw.__class__ is Coo)
@@ -177,7 +176,7 @@ class Tensor(metaclass=Named):
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if self.is_inference() and not L.inference:
+        if self.is_inference() and not thread_state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
             self._edge = LEAF
@@ -188,7 +187,7 @@ class Tensor(metaclass=Named):
         """Ask for (or stop asking for) the gradient of this leaf."""
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if L.levels and requires_grad:
+        if thread_state.levels and requires_grad:
             from .interpreter_stack import refuse_call
 
             refuse_call("requires_grad_")
@@ -261,15 +260,15 @@ class Tensor(metaclass=Named):
         """The same memory outside the graph."""
         from .views import share
 
-        if S.special and L.watcher is not None:
-            found = L.watcher.detached(self)
+        if process_state.special and thread_state.watcher is not None:
+            found = thread_state.watcher.detached(self)
             if found is not None:
                 return found
         return share(self, counts=True)
 
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
-        if L.levels:
+        if thread_state.levels:
             from .interpreter_stack import refuse_captured
 
             refuse_captured(self, "detach_")
@@ -351,7 +350,7 @@ class Tensor(metaclass=Named):
         """Keep the gradient of this non-leaf tensor in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if L.levels:
+        if thread_state.levels:
             from .interpreter_stack import refuse_call
 
             refuse_call("retain_grad")
@@ -391,7 +390,7 @@ class Wrapped(Tensor):
 
 def may_follow(x: Tensor) -> bool:
     """Whether someone may want derivatives by `x`, backward or forward."""
-    return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
+    return isinstance(x, Wrapped) or (thread_state.grad and x.requires_grad)
 
 
 _NO_LEAF = "you can only change requires_grad flags of leaf variables."
@@ -418,7 +417,7 @@ def make(raw: Any, edge: Any = None) -> Tensor:
 
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
-    if L.inference:
+    if thread_state.inference:
         tensor._counter = INFERENCE
     return tensor
 

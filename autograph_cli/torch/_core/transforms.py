@@ -16,7 +16,7 @@ from .device_dispatch import kernels
 from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
 from .node import View
 from .stand_in import NO_MEMORY, StandIn
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, Wrapped, make
 from .views import share
 
@@ -116,12 +116,12 @@ class Batched(Wrapped):
         raise RuntimeError("requires_grad_() of a tensor whose vmap is over")
 
     def register_hook(self, hook: Any) -> Any:
-        if self._level is L.levels[-1]:
+        if self._level is thread_state.levels[-1]:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
 
     def retain_grad(self) -> None:
-        if self._level is L.levels[-1]:
+        if self._level is thread_state.levels[-1]:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")

@@ -16,7 +16,7 @@ from .memory_format import strides_of
 from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
 from .sparse_arrays import Sparse
-from .state import L, S, next_sequence_nr
+from .state import next_sequence_nr, process_state, thread_state
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, make
 
@@ -47,7 +47,7 @@ def make_view(
     out._counter = counter(base)
     if out._counter is INFERENCE:
         return out
-    creation = INFERENCE_MODE if L.inference else "" if L.grad else NO_GRAD
+    creation = INFERENCE_MODE if thread_state.inference else "" if thread_state.grad else NO_GRAD
     if multiple and not creation:
         creation = MULTIPLE if edge is not None else NO_GRAD
     if seen.__class__ is View and not creation:
@@ -89,7 +89,7 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
             alias._counter = counter(tensor)
         if tensor.is_inference():
             alias._counter = INFERENCE
-    if L.levels:
+    if thread_state.levels:
         alias._born = getattr(tensor, "_born", None)
     return alias
 
@@ -166,8 +166,8 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     node._seq = next_sequence_nr()
     node._extra = None
     view.edge, view.version = (node, 0), version
-    if S.observer is not None:
-        S.observer.created(node, (view.base,), (tensor,))
+    if process_state.observer is not None:
+        process_state.observer.created(node, (view.base,), (tensor,))
     move_retained(tensor, before)
     return view.edge
 
@@ -263,7 +263,7 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
     """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
     _check_mode(tensor)
     edge = tensor._edge
-    if edge.__class__ is tuple or not L.records:
+    if edge.__class__ is tuple or not thread_state.records:
         return
     if edge is LEAF:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -279,7 +279,7 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
 
 
 def _check_mode(tensor: Tensor) -> None:
-    if tensor._counter is INFERENCE and not L.inference:
+    if tensor._counter is INFERENCE and not thread_state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -319,8 +319,8 @@ _REFUSALS = {
 
 def changes(tensor: Tensor) -> None:
     """To be called before a tensor's memory is changed: what was saved of it may have to be copied."""
-    if L.before_change is not None:
-        L.before_change(tensor)
+    if thread_state.before_change is not None:
+        thread_state.before_change(tensor)
 
 
 def bump(tensor: Tensor) -> None:
@@ -436,8 +436,8 @@ def rebase(tensor: Tensor, node: Node) -> None:
     copy = CopySlices(node, view.base, tensor)
     view.base._edge = (copy, 0)
     move_retained(view.base, before)
-    if S.observer is not None:
-        S.observer.created(copy, (view.base,), (view.base,))
+    if process_state.observer is not None:
+        process_state.observer.created(copy, (view.base,), (view.base,))
     view.version = -1
     edge = view_edge(tensor, copy.view)
     if edge is not None and any(item.__class__ is SavedResult for item in node._saved):
@@ -459,7 +459,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
     general = _general()
     args = general.operands(op, args)
-    if L.levels:
+    if thread_state.levels:
         found = general.Transforms.inplace(op, args)
         if found is not NotImplemented:
             return found
@@ -469,19 +469,25 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     else:
         _check_mode(target)
     number = next_sequence_nr()
-    edges = general.edges_of(op, args) if L.records else ()
-    begun = 0 if S.witness is None else time.perf_counter_ns()
+    edges = general.edges_of(op, args) if thread_state.records else ()
+    begun = 0 if process_state.witness is None else time.perf_counter_ns()
     wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if op.name == "abs" and target._raw.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     _check_apart(op, args)
-    found = general.compute(op, args, in_place=True) if L.watcher is None else L.watcher.changed(op, args)
-    done = bool(S.dispatched) and any(isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args)
+    found = (
+        general.compute(op, args, in_place=True)
+        if thread_state.watcher is None
+        else thread_state.watcher.changed(op, args)
+    )
+    done = bool(process_state.dispatched) and any(
+        isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args
+    )
     result = target._raw if done else _result_for(target, found[0])
     before = _operations().clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
-    node = general.attach(op, args, [make(result)], edges, number) if wants and L.saved_hooks else None
+    node = general.attach(op, args, [make(result)], edges, number) if wants and thread_state.saved_hooks else None
     if done:
         changes(target)
         bump(target)
@@ -489,16 +495,16 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         write(
             target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args))
         )
-    if S.witness is not None:
-        S.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
+    if process_state.witness is not None:
+        process_state.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         if node is None:
             out = make(target._raw)
             out._counter = counter(target)
             node = general.attach(op, args, [out], edges, number)
         _date_back(node, target, before)
-        if S.observer is not None:
-            S.observer.created(node, args, (target,))
+        if process_state.observer is not None:
+            process_state.observer.created(node, args, (target,))
         rebase(target, node)
     return target
 

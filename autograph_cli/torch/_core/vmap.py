@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._ops.random import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batching import value_of
 from .interpreter_stack import BatchLevel, running
+from .operation import operations
 from .tensor import Tensor
 from .transforms import Batched, batched
 
@@ -197,8 +199,6 @@ def _in_chunks(
     kwargs: dict[str, Any],
 ) -> Any:
     """So many samples at a time; with the same randomness, each chunk draws the same numbers."""
-    from .._ops.random import default_generator
-
     state = default_generator.get_state()
     parts = []
     for start in range(0, size, chunk):
@@ -214,8 +214,6 @@ def _in_chunks(
 
 
 def _joined(parts: list[Any], dim: int | None) -> Any:
-    from .operation import operations
-
     if dim is None:
         return parts[0]
     return operations.cat(parts, dim % parts[0].ndim)

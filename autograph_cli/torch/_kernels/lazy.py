@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import S
+from .._core.state import process_state
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
@@ -59,10 +59,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, memory: Any, bits: Bits) -> None:
         self._geometry = memory
         self.bits = bits
-        S.special += 1
-        S.lazy += 1
+        process_state.special += 1
+        process_state.lazy += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.lazy -= 1
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import S
+from .._core.state import process_state
 
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
@@ -45,10 +45,10 @@ class _Reserved:
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        S.special += 1
-        S.reserved += 1
+        process_state.special += 1
+        process_state.reserved += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.reserved -= 1
 

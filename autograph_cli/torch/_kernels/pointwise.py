@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
 from .._core.memory_format import empty_as
-from .._core.state import S
+from .._core.state import process_state
 from .meta import readable
 
 _REAL = (np.floating, np.integer, np.bool_)
@@ -140,12 +140,12 @@ class Pointwise:
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return a + self.number(other * alpha, a)
 
     def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         other = self.number(other * alpha, a)
         return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
 
@@ -174,17 +174,17 @@ class Pointwise:
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
-            a, b = a.astype(S.default_dtype), b.astype(S.default_dtype)
+            a, b = a.astype(process_state.default_dtype), b.astype(process_state.default_dtype)
         return a / b
 
     def div_Scalar(self, a: Any, other: Any) -> Any:
         if a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return a / self.number(other, a)
 
     def mul_Scalar(self, a: Any, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         elif other.__class__ is complex and a.dtype.kind != "c":
             a, other = self.with_number(a, other)
         return a * self.number(other, a)
@@ -293,7 +293,7 @@ class Pointwise:
 
     def angle(self, a: Any) -> Any:
         if a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return (
             self.xp.arctan2(a.imag, a.real)
             if a.dtype.kind == "c"

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
 from . import arithmetic
@@ -19,7 +19,7 @@ from .results import named_result
 
 def floats(*raws: Any) -> tuple[Any, ...]:
     """Integers and booleans as the default dtype."""
-    return tuple(x.astype(S.default_dtype) if x.dtype.kind in "biu" else x for x in raws)
+    return tuple(x.astype(process_state.default_dtype) if x.dtype.kind in "biu" else x for x in raws)
 
 
 def refuse(kernel: str, raw: Any, kinds: str) -> None:
@@ -127,7 +127,7 @@ heaviside_op = operation(
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(S.default_dtype)) * f.pow_Scalar(2.0, b),
+    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype)) * f.pow_Scalar(2.0, b),
     node="LdexpBackward0",
     pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),

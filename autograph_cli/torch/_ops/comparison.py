@@ -12,10 +12,10 @@ import numpy as np
 from .._core import dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand
+from .._core.dispatch import is_operand, wrap_number
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
 
@@ -95,7 +95,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
         close = close | (f.isnan(a) & f.isnan(b))
     if not rtol and not atol:
         return close
-    wide = a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else S.default_dtype
+    wide = (
+        a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else process_state.default_dtype
+    )
     x, y = a.astype(wide), b.astype(wide)
     number = f.xp.abs(y).dtype.type
     error = f.xp.abs(x - y)
@@ -213,8 +215,6 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.dispatch import wrap_number
-
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 
 
@@ -300,7 +300,7 @@ class finfo(_Limits):
     """The limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits; TypeError for others."""
 
     def __init__(self, type: Any = None) -> None:
-        kind = (dtypes.FROM_NUMPY[S.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
+        kind = (dtypes.FROM_NUMPY[process_state.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
         if not kind.is_floating_point:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"

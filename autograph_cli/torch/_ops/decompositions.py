@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import dims
 from .._core.autocast import autocasts
 from .._core.device_dispatch import is_meta
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
@@ -170,8 +172,6 @@ def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
 
 
 def _check_phase(f: Any, x: Any) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(x, "_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(turning) and (turning > 1e-2).any():
@@ -210,8 +210,6 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
 
 
 def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
@@ -283,7 +281,6 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         "(symmetric positive definite) inputs."
     )
     check_matrix("cholesky", input)
-    from .._core.dispatch import kernels
 
     raw = whole(input._raw)
     check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
@@ -307,7 +304,6 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             f"is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
         )
     same_dtype(B, L)
-    from .._core import dims
 
     batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])
     B, L = (x if x._raw.shape[:-2] == batch else views.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
@@ -417,7 +413,6 @@ def eigvals(A: Tensor) -> Tensor:
 
 def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
-    from .._core.dispatch import kernels
 
     raw = whole(A._raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():

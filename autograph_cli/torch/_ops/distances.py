@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from . import arithmetic, reductions, views
 from .losses import number_minus, reduced, reduction_name
@@ -54,8 +54,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), dim=0)
     tensor(0.)
     """
-    from .._core import dtypes
-
     common = dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] < dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
@@ -72,11 +70,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def _length(x: Tensor, d: Any, eps: float) -> Tensor:
     """The norm, raised to `eps` where it is less; the gradient passes as if it had not been."""
     size = reductions.vector_norm(x, 2, d, True).clone()
-    before, L.grad = L.grad, False
+    before, thread_state.grad = thread_state.grad, False
     try:
         size.clamp_min_(eps)
     finally:
-        L.grad = before
+        thread_state.grad = before
     return size
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from .._core import dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
-from .._core.registry import composite
-from .._core.state import L
+from .._core.registry import composite, functions
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
@@ -80,7 +80,7 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
 
 def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
-    if L.levels:
+    if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
     return make(in_memory_order(draw, like)[()])
@@ -194,8 +194,6 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
 
 def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
-    from .._core.registry import functions
-
     for name, run in {
         "dropout": (_drop, False),
         "feature_dropout": (_drop, True),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.stand_in import whole
@@ -13,6 +16,7 @@ from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated
+from .ranges import arange
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
@@ -105,8 +109,6 @@ def _dense(sparse: bool, name: str) -> None:
 
 def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up, and longer than `max_norm`, down to it, in place."""
-    import numpy as np
-
     rows = np.unique(indices._raw)
     sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
     long = sizes > max_norm
@@ -142,8 +144,6 @@ def embedding(
 
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:
     if indices._raw.dtype.name not in ("int64", "int32"):
-        from .._core.dtypes import cpp_name
-
         kind = cpp_name(indices._raw.dtype)
         kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
         raise RuntimeError(
@@ -177,8 +177,6 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Tensor:
     """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at `offsets`."""
-    from .ranges import arange
-
     _dense(sparse, "embedding_bag")
     if mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")

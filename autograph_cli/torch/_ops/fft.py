@@ -7,7 +7,9 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.autocast import LISTED, autocasts
+from .._core.dispatch import kernels, put
 from .._core.operation import operation, operations
+from .._core.registry import with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
@@ -15,6 +17,7 @@ from . import arithmetic, views
 from . import unary as unary
 from .binary import conj_physically
 from .padding import constant_pad
+from .rearrange import roll_op
 
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
@@ -76,7 +79,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
     """`x` in floating point, or complex."""
-    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.S.default_dtype]
+    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.process_state.default_dtype]
     if kind in (dtypes.float16, dtypes.bfloat16):
         raise RuntimeError(f"Unsupported dtype {dtypes.cpp_name(kind.numpy)}")
     if complex_wanted:
@@ -253,8 +256,6 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
 
 
 def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    from .._core.registry import with_out
-
     run.__name__ = run.__qualname__ = name
     known = f"fft_{name}"
     return with_out(autocasts(known)(run) if known in LISTED else run)
@@ -262,8 +263,6 @@ def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
-        from .rearrange import roll_op
-
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
@@ -304,9 +303,7 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        from .._core.dispatch import kernels, put
-
-        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.S.default_dtype
+        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
             put(out, made._raw)

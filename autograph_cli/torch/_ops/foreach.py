@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.registry import functions, methods
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 
 _OF_ONE = (
@@ -47,7 +47,7 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             )
         if not tensors:
             raise RuntimeError("Tensor list must have at least one tensor.")
-        if L.grad and any(
+        if thread_state.grad and any(
             t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor)
         ):
             raise NotImplementedError(

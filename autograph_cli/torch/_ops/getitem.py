@@ -11,7 +11,7 @@ from .._core import dims, dtypes
 from .._core.class_names import type_name
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
 from .._core.views import check_inplace, run_inplace
@@ -222,7 +222,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if indices:
         if value._raw.size == 1:
             _refuse_bytes(items)
-        if L.levels:
+        if thread_state.levels:
             refuse_captured(picked, "index_put_")
         check_inplace(picked, value)
         shape = value._raw.shape

@@ -14,7 +14,7 @@ from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_mem
 from .._core.interpreter_stack import refuse_captured
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap, run_inplace
@@ -165,7 +165,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite with the values of `src`, cast and broadcast."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if L.levels:
+    if thread_state.levels:
         refuse_captured(input, "copy_")
     check_inplace(input, src)
     if src._counter is not None and src._counter is input._counter:
@@ -185,7 +185,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 @composite(name="fill_")
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with one number."""
-    if L.levels:
+    if thread_state.levels:
         refuse_captured(input, "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar")
     check_inplace(input, value)
     if isinstance(value, Tensor):

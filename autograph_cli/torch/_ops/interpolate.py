@@ -6,14 +6,16 @@ import math
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.parsing import parser
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
+from . import pooling
 from .arithmetic import no_derivative
 from .convolution import wanted
 
@@ -188,8 +190,6 @@ def interpolate(
 
 
 def _area(input: Tensor, size: Sizes) -> Tensor:
-    from . import pooling
-
     pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
     return pools[len(size)](input, size)
 
@@ -291,9 +291,6 @@ def affine_grid_gradient(f: Any, grad: Any, size: Sizes, align_corners: bool) ->
 
 
 def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))
 
 

@@ -12,7 +12,7 @@ from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.stand_in import whole
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._kernels.meta import readable
@@ -463,11 +463,11 @@ def gaussian_nll_loss(
     if readable(whole(var._raw)) and bool((whole(var._raw) < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
-    before, L.grad = L.grad, False
+    before, thread_state.grad = thread_state.grad, False
     try:
         var.clamp_(min=eps)
     finally:
-        L.grad = before
+        thread_state.grad = before
     losses = (operations.log(var) + (input - target) ** 2 / var) * 0.5
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operations
+from .._core.registry import functions
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .activations import softmax
@@ -102,8 +103,6 @@ def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
 
 
 def _namespace(name: str) -> Any:
-    from .._core.registry import functions
-
     return functions[name]
 
 

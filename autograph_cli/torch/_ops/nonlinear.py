@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from .._core import dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
@@ -14,6 +17,8 @@ from .._core.views import run_inplace
 from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
+from .comparison import finfo
+from .random import stream_of
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -359,9 +364,6 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
-        from .._core.dtypes import cpp_name
-        from .comparison import finfo
-
         kind = cpp_name(input._raw.dtype)
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, but found "
@@ -395,7 +397,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim`, times the sigmoid of the second."""
     if input.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    from .._core import dims
 
     d = dims.wrap(dim, input.ndim)
     n = input._raw.shape[d]
@@ -442,10 +443,6 @@ def rrelu(
 
 def _slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
-    import numpy as np
-
-    from .._core import generator
-    from .random import stream_of
 
     if raw.__class__ is Meta:
         return Meta(raw.shape, raw.dtype)

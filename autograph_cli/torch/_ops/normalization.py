@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
 from .._core.views import bump, changes
@@ -20,6 +20,7 @@ from .arithmetic import no_derivative
 from .comparison import finfo
 from .convolution import wanted
 from .padding import pad
+from .pooling import avg_pool2d, avg_pool3d
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
@@ -365,7 +366,7 @@ def _update(running: Any, value: Any, momentum: float) -> None:
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
     """The statistics of each sample moved on, under vmap; RuntimeError where all samples share them."""
-    before, L.grad = L.grad, False
+    before, thread_state.grad = thread_state.grad, False
     try:
         spread = operations.sub_Scalar(operations.pow_Tensor_Scalar(results[2], -2.0), eps)
         for statistic, value in zip(running, (results[1], spread * (count / max(count - 1, 1))), strict=True):
@@ -374,7 +375,7 @@ def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps
             if statistic is not None:
                 statistic.copy_(statistic * (1 - momentum) + value * momentum)
     finally:
-        L.grad = before
+        thread_state.grad = before
 
 
 SHARED_STATISTICS = (
@@ -508,9 +509,9 @@ def instance_norm(
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):
-                with_grad, L.grad = L.grad, False
+                with_grad, thread_state.grad = thread_state.grad, False
                 running.copy_(views.view(moved, (n, c)).mean(0))
-                L.grad = with_grad
+                thread_state.grad = with_grad
                 continue
             changes(running)
             running._raw[...] = moved._raw.reshape(n, c).mean(0)
@@ -527,8 +528,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
-    from .pooling import avg_pool2d, avg_pool3d
-
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"

@@ -8,9 +8,10 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix
@@ -208,9 +209,6 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 @autocasts("linalg_matrix_rank")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     check_matrix("linalg.matrix_rank", A, square=hermitian)
     f, raw = kernels(A._raw), A._raw
     low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)

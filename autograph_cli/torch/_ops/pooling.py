@@ -13,11 +13,12 @@ from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
+from . import unary as unary
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -280,7 +281,11 @@ def max_pool1d(
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found
-    return found[0] if (L.grad and input.requires_grad) or L.levels else inference_result(make(found[0]._raw))
+    return (
+        found[0]
+        if (thread_state.grad and input.requires_grad) or thread_state.levels
+        else inference_result(make(found[0]._raw))
+    )
 
 
 def max_pool2d(
@@ -586,8 +591,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
     """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
-    from . import unary as unary
-
     return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
 
 

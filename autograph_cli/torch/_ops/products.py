@@ -7,15 +7,17 @@ from typing import Any
 
 from .._core import dims
 from .._core.autocast import autocasts
+from .._core.dispatch import put
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
+from .._core.views import run_inplace
 from . import arithmetic, linear, views
 from .arithmetic import scaled
-from .reductions import sum_all, sum_dim
+from .reductions import cumprod_op, sum_all, sum_dim
 
 addmv_op = operation(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
@@ -134,8 +136,6 @@ for _name, _op in (
 ):
 
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
-        from .._core.views import run_inplace
-
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
     methods[f"{_name}_"] = _in_place
@@ -303,7 +303,6 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
 def _put(result: Tensor, out: Any) -> Tensor:
     if out is None:
         return result
-    from .._core.dispatch import put
 
     put(out, result._raw)
     return out
@@ -385,8 +384,6 @@ def _multiplied(tensors: list[Tensor], split: dict[tuple[int, int], int], i: int
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 ... N - 1 of each element, in a new last dimension."""
-    from .reductions import cumprod_op
-
     x = views.unsqueeze(x, -1) if x.ndim == 0 else x
     shape = x._raw.shape
     n = N if N is not None else shape[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims
+from .._core import dims as d
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
@@ -75,15 +76,11 @@ def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
 
 @composite()
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input.ndim))
 
 
 @composite()
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if not moves:
         raise RuntimeError("`shifts` required")
@@ -126,8 +123,6 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 
 @composite()
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     times = d.sizes(repeats) if repeats else tuple(dims)
     return repeat_op(input, (1,) * (input.ndim - len(times)) + times)
 

@@ -12,6 +12,9 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._kernels.meta import readable
+from .creation import full, tensor
+from .dropout import dropout
+from .linear import linear
 from .split_join import unsafe_split_op as unsafe_split
 
 lstm_layer = operation(
@@ -77,8 +80,6 @@ def _layer_backward(
     _workspace: Any,
 ) -> tuple[Any, ...]:
     """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more."""
-    from .creation import full
-
     one = full((), 1, dtype=input.dtype)
     grad_output, grad_hy, grad_cy = grad_output.contiguous(), grad_hy.contiguous(), grad_cy.contiguous()
     times = range(input.shape[0])[:: -1 if reverse else 1]
@@ -130,8 +131,6 @@ operations.mkldnn_rnn_layer_backward, operations._pack_padded_sequence_backward 
 
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    from ..nn.functional import linear
-
     return linear(input, weight, bias)
 
 
@@ -353,8 +352,6 @@ def _beside(outputs: list[Any]) -> Any:
 
 
 def _dropped(input: Any, p: float) -> Any:
-    from ..nn.functional import dropout
-
     return Packed(dropout(input.data, p), input.sizes) if isinstance(input, Packed) else dropout(input, p)
 
 
@@ -489,8 +486,6 @@ def _pad_packed_sequence(
     data: Any, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> Any:
     """(steps, batch, *) with `padding_value` after the end of each sequence, and the lengths."""
-    from .creation import full, tensor
-
     sizes = batch_sizes.tolist()
     steps = max(len(sizes), total_length)
     if 0 < total_length < len(sizes):
@@ -520,8 +515,6 @@ def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
     """Sequences of (length, *) beside each other, filled up with `padding_value`."""
-    from .creation import full
-
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     given = list(sequences)

@@ -12,6 +12,7 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
 from .._core.user_warnings import warn
+from .arithmetic import maximum, minimum
 from .results import named_result
 
 sum_all = operation(
@@ -390,16 +391,12 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
 @composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
-    from .arithmetic import maximum
-
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
 @composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
-    from .arithmetic import minimum
-
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.registry import functions as public
 from .._core.tensor import Tensor, make
 from . import arithmetic, unary
 from .reductions import wrapped_dims
@@ -76,8 +77,6 @@ def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
-    from .._core.registry import functions as public
-
     order = tuple(physical_layout)
     if len(order) != len(size):
         raise RuntimeError(

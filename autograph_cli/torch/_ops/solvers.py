@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from .._core import dims, dtypes
+from .._core import dims as d
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
@@ -248,8 +253,6 @@ def pinv_plain(A: Tensor) -> Tensor:
 
 
 def is_singular(det: Tensor) -> bool:
-    from .._core.dispatch import kernels
-
     raw = whole(det._raw)
     return bool(kernels(raw).is_singular(raw))
 
@@ -419,8 +422,6 @@ def logdet(A: Tensor) -> Tensor:
 
 
 def _eps(x: Tensor) -> float:
-    import numpy as np
-
     return float(np.finfo(x._raw.dtype).eps)
 
 
@@ -438,7 +439,6 @@ def _default_without_atol(atol: Any, default: float) -> Any:
     """A relative tolerance counts by default only where there is no absolute one."""
     if not hasattr(atol, "shape"):
         return 0.0 if atol > 0 else default
-    from .._core.dispatch import kernels
 
     return kernels(atol).xp.where(atol > 0, 0.0, default)
 
@@ -498,8 +498,6 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         check_floating("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
-        from .._core.dispatch import kernels
-
         one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)
     if n < 0:
@@ -522,8 +520,6 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 @autocasts("linalg_tensorinv")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
-    import math
-
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = A._raw.shape
@@ -542,11 +538,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 @autocasts("linalg_tensorsolve")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X) = B over the last dimensions of A."""
-    import math
-
     if dims is not None:
-        from .._core import dims as d
-
         moved = d.wrap_all(dims, A.ndim)
         A = views.movedim(A, moved, tuple(range(A.ndim - len(moved), A.ndim)))
     result_shape = A._raw.shape[B.ndim :]

@@ -12,7 +12,7 @@ from .._core.layout import sparse_coo, sparse_csr, strided
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.sparse_arrays import Coo, Csr, Sparse
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._kernels import cpu
 from .._kernels import sparse as kernels
@@ -452,7 +452,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 def _embedding_sparse_backward(grad: Tensor, indices: Tensor, *options: Any) -> Tensor:
-    if L.grad and grad.requires_grad:
+    if thread_state.grad and grad.requires_grad:
         raise NotImplementedError("sparse gradients cannot be recorded (create_graph=True) in autograph's engine yet")
     return make(cpu.embedding_sparse_backward(grad._raw, indices._raw, *options))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import wrap_number
+from .._core.dispatch import kernels, wrap_number
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
@@ -267,8 +267,6 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-
     return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
 

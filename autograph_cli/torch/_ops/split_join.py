@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._core import dims
+from .._core import dims as d
 from .._core.device_dispatch import kernels
+from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -287,7 +289,6 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     found = make(np.concatenate(rows, axis=d + 1))
     if out is None:
         return found
-    from .._core.dispatch import put
 
     put(out, found._raw)
     made: Tensor = out
@@ -394,8 +395,6 @@ def flipud(input: Tensor) -> Tensor:
 @composite()
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A plane turned by `k` quarters, from the first of two dimensions towards the second."""
-    from .._core import dims as d
-
     plane, n = tuple(dims), input.ndim
     if len(plane) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(plane)}")

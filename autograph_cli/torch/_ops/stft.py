@@ -17,6 +17,7 @@ from .._kernels.meta import readable
 from . import arithmetic, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad
+from .padding import pad as pad_function
 
 overlap_add = operation(
     "overlap_add(Tensor grad_in, int[] input_sizes, int step)",
@@ -154,8 +155,6 @@ def _stft(
 
 
 def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:
-    from .padding import pad as pad_function
-
     padded: Tensor = pad_function(input, pad, mode)
     return padded
 

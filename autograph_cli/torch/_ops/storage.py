@@ -14,7 +14,7 @@ from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.shared_memory import share, shared_memory_of
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -204,7 +204,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if isinstance(source, Tensor) and source._raw.dtype != self._raw.dtype:
         kinds = [dtypes.c_name(x._raw.dtype) for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
-    if L.levels:
+    if thread_state.levels:
         refuse_captured(self, "set_")
     check_inplace(self, source)
     dtype = self._raw.dtype
@@ -238,9 +238,9 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
     RuntimeError where a gradient is required.
     """
-    if L.levels:
+    if thread_state.levels:
         refuse_captured(self, "resize_")
-    if self.requires_grad and not L.inference:
+    if self.requires_grad and not thread_state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = dims.sizes(size)
     for n in shape:

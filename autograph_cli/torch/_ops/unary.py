@@ -8,13 +8,12 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.batching import elementwise
-from .._core.device_dispatch import is_meta
+from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.stand_in import whole
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn_once
+from .._core.tensor import Tensor, make
 from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
@@ -156,13 +155,6 @@ sgn = operation(
     "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
 )
 clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
-where_ = operation(
-    "where(Tensor condition, Tensor self, Tensor other)",
-    pointwise=True,
-    linear=True,
-    self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),
-    other=lambda f, grad, condition: f.where(condition, f.zero_beside(grad), grad),
-)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
@@ -414,50 +406,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     return lerp_scalar, input, end, weight
 
 
-@composite(method=False, out=True)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
-    if input is None and other is None:
-        from .indexing import nonzero
-
-        return nonzero(condition, as_tuple=True)
-    if condition._raw.dtype.name not in ("bool", "uint8"):
-        kind = dtypes.cpp_name(condition._raw.dtype)
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-    if condition._raw.dtype.name == "uint8":
-        warn_once(
-            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
-            "PyTorch. Use a boolean condition instead."
-        )
-    a, b = _alike(input, other)
-    return where_(condition, a, b)
-
-
-@composite(function=False, name="where")
-def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
-    """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
-    return where(condition, self, other)
-
-
-def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors."""
-    from .._core.dispatch import plain_number, wrap_number
-    from .creation import scalar_tensor
-
-    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        a = scalar_tensor(a, dtype=None)
-    for number, beside in ((a, b), (b, a)):
-        if not isinstance(number, Tensor):
-            kind = dtypes.number_dtype(plain_number(number), beside._raw.dtype)
-            if dtypes.CATEGORY[kind] == dtypes.INTEGRAL:
-                dtypes.check_held(number, kind)
-    return a if isinstance(a, Tensor) else wrap_number(a, b), b if isinstance(b, Tensor) else wrap_number(b, a)
-
-
 def zero_beside(grad: Tensor) -> Tensor:
     """A 0-d zero of the dtype of `grad`."""
-    from .._core.tensor import make
-
     return make(grad._raw.dtype.type(0))
 
 
@@ -474,25 +424,17 @@ def log_of_number(number: Any, beside: Tensor) -> Any:
 
 def zero_raised(base: Any, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     given = base._raw if isinstance(base, Tensor) else base
     return make(kernels(exponent._raw).zero_raised(given, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
-    from .._core.tensor import make
-
     return make(x._raw.dtype.type(number))
 
 
 def within(input: Tensor, low: Any, high: Any) -> Tensor:
     """Where low <= input <= high."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(input._raw).within(input._raw, low, high))
 
 

@@ -11,7 +11,7 @@ from .._core.interpreter_stack import refuse_captured
 from .._core.node import View
 from .._core.operation import Operation, operation, operations
 from .._core.registry import composite
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace, counter
@@ -307,7 +307,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
         made = run(tensor, *arguments)
         tensor._primal, tensor._tangent = made._primal, made._tangent
         return tensor
-    if L.levels:
+    if thread_state.levels:
         refuse_captured(tensor, choose()[0].op.name)
     check_inplace(tensor)
     run, *arguments = choose()

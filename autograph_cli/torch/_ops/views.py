@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._core.views import in_shape, materialize, share, spanned, strides_of
-from . import unary as unary
+from .._core.views import as_strided_raw, in_shape, materialize, share, spanned, strides_of
+from . import unary
 from ._errors import all_tensors
+from .reductions import sum_all, sum_dim
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -306,9 +308,7 @@ def broadcast_to(input: Tensor, *size: Any) -> Tensor:
 
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
-    wanted = d.wrap_all(d.sizes(order) if order else tuple(dims), input.ndim)
+    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input.ndim)
     if len(wanted) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
@@ -502,8 +502,6 @@ def adjoint(input: Tensor) -> Tensor:
 @composite(formula=True, function=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` added or stretched."""
-    from .reductions import sum_all, sum_dim
-
     shape, have = dims.sizes(size), input._raw.shape
     if not shape:
         return sum_all(input)
@@ -519,8 +517,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Tensor:
     """The gradient of the memory under a strided window; overlapping elements add up."""
-    from .._core.tensor import make
-
     if grad.requires_grad or isinstance(grad, Wrapped):
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
@@ -537,8 +533,6 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
     """Without the dimensions of a window that do not move: of length 1, or with a stride of 0."""
-    from .reductions import sum_dim
-
     for d in reversed(range(len(size))):
         if size[d] == 1 or stride[d] == 0:
             grad = squeeze_dim(grad, d) if size[d] == 1 else sum_dim(grad, (d,))
@@ -547,8 +541,6 @@ def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...
 
 
 def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
-    from .._core.views import as_strided_raw
-
     return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
 
 

@@ -12,7 +12,7 @@ from .._core.gradients import like_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
-from .._core.state import L, next_sequence_nr
+from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
@@ -247,7 +247,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
         args = _positional(cls.forward, args, kwargs, cls._is_apart())
-        if not L.levels:
+        if not thread_state.levels:
             return cls._applied(args)[1]
         if in_function() and not cls._is_apart():
             raise RuntimeError(
@@ -268,7 +268,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
         from .batched_function import has_rule, without_rule
 
-        if any(isinstance(level, BatchLevel) for level in L.levels) and not has_rule(cls):
+        if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
 
     @classmethod
@@ -288,13 +288,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The node, which is the `ctx`, and what `forward` gave."""
-        if L.levels and top_level(args) is not None:
+        if thread_state.levels and top_level(args) is not None:
             return cls._applied_above(args)
         node = cls._context(args)
-        record = L.records and any(node.needs_input_grad)
+        record = thread_state.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
         number = next_sequence_nr()
-        mode, L.grad = L.grad, False
+        mode, thread_state.grad = thread_state.grad, False
         try:
             if cls._is_apart():
                 result = cls.forward(*args)
@@ -302,7 +302,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 result = cls.forward(node, *args)
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         _check_ctx(node)
         node._edges, node._seq = edges, number
         return node, finish(node, args, result, record)
@@ -312,11 +312,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
         result = cls.apply(*args)
         node = cls._context(args)
-        mode, L.grad = L.grad, False
+        mode, thread_state.grad = thread_state.grad, False
         try:
             cls.setup_context(node, args, result)
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         node._constant = tensors_of(node.non_differentiable, "")
         return node, result
 

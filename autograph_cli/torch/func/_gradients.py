@@ -10,7 +10,7 @@ from .._core.forward import outside_inference
 from .._core.interpreter_stack import GradLevel, running
 from .._core.interrupts import contextmanager
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import zeros_like
 from ..autograd.grad_mode import enable_grad
@@ -129,7 +129,7 @@ def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool)
             )
         seeds = [_fitting(i, v, y) for i, (v, y) in enumerate(zip(flat, flat_out, strict=True))]
         with outside_inference():
-            found = _pullback(flat_out, flat_in, seeds, L.grad if create_graph is None else create_graph)
+            found = _pullback(flat_out, flat_in, seeds, thread_state.grad if create_graph is None else create_graph)
         return tree_unflatten([settle(g, own) for g in found], spec_in)
 
     return settled(outputs, own), pull, settled(aux, own) if has_aux else None

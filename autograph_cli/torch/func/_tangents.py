@@ -7,7 +7,7 @@ from typing import Any
 from .._core.forward import joined, paired
 from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import GradCall, fresh, own_leaves, settle
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Dual, dual, zeros_like
 from ..autograd.grad_mode import enable_grad
@@ -111,7 +111,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         roots = [(g, t) for g, t in zip(transposed, flat, strict=False) if g is not None and g.requires_grad]
         found: list[Any] = [None] * len(seeds)
         if roots:
-            found = GradCall([g for g, _ in roots], seeds, [t for _, t in roots], True, L.grad).run()
+            found = GradCall([g for g, _ in roots], seeds, [t for _, t in roots], True, thread_state.grad).run()
         slopes = [zeros_like(y) if g is None else settle(g, own) for g, y in zip(found, flat_out, strict=True)]
         return tree_unflatten(slopes, spec_out)
 

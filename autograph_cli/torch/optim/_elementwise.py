@@ -13,10 +13,11 @@ import numpy as np
 
 from .._core.registry import functions
 from .._core.sparse_arrays import Coo
-from .._core.state import L, S
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes, materialize
 from .._kernels.inplace import updates
+from ._recorded import recorded
 from .optimizer import Optimizer, evaluate
 
 BLOCK = 1 << 15
@@ -56,13 +57,16 @@ class Elementwise(Optimizer):
 
         Returns the closure's loss.
         """
-        before, L.grad = L.grad, bool(self.defaults.get("differentiable")) and not L.inference
+        before, thread_state.grad = (
+            thread_state.grad,
+            bool(self.defaults.get("differentiable")) and not thread_state.inference,
+        )
         try:
             loss = evaluate(closure)
             for group in self.param_groups:
                 self._update_group(group)
         finally:
-            L.grad = before
+            thread_state.grad = before
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:
@@ -150,8 +154,6 @@ class Elementwise(Optimizer):
                 bump(t)
 
     def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
-        from ._recorded import recorded
-
         tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
         if p.dtype.is_complex:
             tensors = [functions["view_as_real"](t) for t in tensors]
@@ -177,7 +179,7 @@ def _blocks(arrays: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 def _scalar_type(group: dict[str, Any]) -> Any:
     """The type of 0-d state: float64 only where that is the default dtype."""
-    wide = S.default_dtype == np.float64 and not group.get("fused")
+    wide = process_state.default_dtype == np.float64 and not group.get("fused")
     return np.float64 if wide else np.float32
 
 

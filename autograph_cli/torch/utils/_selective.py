@@ -11,7 +11,7 @@ from typing import Any
 from .._core import dispatch
 from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.views import counter
 from ..autograd.grad_mode import count_special
@@ -70,13 +70,13 @@ class Watcher:
             self.inner.made(op, args, outputs)
 
     def __enter__(self) -> Watcher:
-        self.inner, L.watcher = L.watcher, self
+        self.inner, thread_state.watcher = thread_state.watcher, self
         count_special(1)
         return self
 
     @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        L.watcher = self.inner
+        thread_state.watcher = self.inner
         count_special(-1)
 
 

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from .._core.node import AccumulateGrad, View
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 
 _SLOTS = ("_raw", "_edge", "_counter", "_meta")
@@ -40,7 +40,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 def _is_ours(ref: Any, t: Tensor) -> bool:
     """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient of `t`."""
     retained = t._meta is not None and t._meta.retains
-    return type(ref) is weakref.ref and ref.__callback__ is None and (S.observer is not None or retained)
+    return type(ref) is weakref.ref and ref.__callback__ is None and (process_state.observer is not None or retained)
 
 
 def _poison(leaf: Tensor) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._core.interrupts import contextmanager
 from .._core.saved_tensors import version_error
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._ops.random import get_rng_state, set_rng_state
@@ -218,7 +218,7 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
-        walk = L.walk
+        walk = thread_state.walk
         found = self.found.get(walk) if walk is not None else None
         if found is None:
             found = self._run_again()
@@ -293,7 +293,7 @@ def _checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    if not L.records:
+    if not thread_state.records:
         return function(*args, **kwargs)
     state, region = get_rng_state() if preserve else None, _autocast_now()
     versions = [(x, x._version) for x in args if isinstance(x, Tensor) and not x.is_inference()]
@@ -359,7 +359,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if L.walk is not None and L.walk.only is not None:
+        if thread_state.walk is not None and thread_state.walk.only is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
                 ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "

@@ -8,7 +8,7 @@ from typing import Any
 
 from .... import torch
 from ..._core.node import Handle, add_hook
-from ..._core.state import L, S, next_call_nr
+from ..._core.state import next_call_nr, process_state, thread_state
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading, _moving, _paths
@@ -97,9 +97,9 @@ class Module:
             or of["_backward_hooks"]
             or of["_backward_pre_hooks"]
         )
-        if S.observer is None:
+        if process_state.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
-        calls = L.calls
+        calls = thread_state.calls
         depth = len(calls)
         try:
             calls.append((next_call_nr(), self, args, kwargs))
