@@ -1,8 +1,8 @@
 """Operations: a schema, a kernel and one derivative per input make a function on tensors and its node.
 
 A formula is a function of `f`, `grad` and whatever it needs by name: an input (`self`), an output (`result`), a plain
-argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node saves.
-With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
+argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node
+saves. With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
 Each operation has two ways to run. `general` (dispatch.py) is the plain statement of what happens; `compiled` code
 (compiler.py) does the same without loops and checks that an operation does not need.
@@ -99,7 +99,8 @@ class Operation:
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
         self.guards = {name: self._guard(name) for name in self.saved_names}
-        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
+        does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
@@ -181,8 +182,8 @@ def camel(name: str) -> str:
 
 
 def right_first(right: Any, left: Any) -> Any:
-    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second derivative
-    are numbered so."""
+    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second
+    derivative are numbered so."""
     return left * right
 
 
@@ -196,17 +197,20 @@ def operation(
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
-    name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
-    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
-    a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
+    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
+    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
+    inputs' names; they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their
+    common dtype, and a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no
+    place),
     `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
     `rereads` (a view that reads the memory in another way: as another dtype, conjugated, negated),
-    `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
-    in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
-    others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
-    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the node keeps
-    (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's node has no such attribute.
+    `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs
+    together; "each": in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where
+    what follows from the others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of
+    outputs without gradient), `list_result` (the number of outputs varies).
+    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function
+    of what the node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's
+    node has no such attribute.
     `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
     Everything else is a formula, named as the input whose gradient it gives.
     """
