@@ -251,7 +251,8 @@ def __getattr__(name: str) -> Any:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
-        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
+        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine "
+        f"yet){other}"
     )
 
 

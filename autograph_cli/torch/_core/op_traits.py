@@ -11,7 +11,8 @@ class Traits:
 
     # Arguments
     promotes: bool | str = False
-    """Arguments are cast to their common dtype, and a number may stand beside a tensor ("floating": which is not taken for an integer)."""
+    """Arguments are cast to their common dtype, and a number may stand beside a tensor; "floating": which is not taken
+    for an integer."""
     number_first: bool = False
     """A number may stand in the first place too."""
     strict: bool = False
@@ -31,18 +32,19 @@ class Traits:
 
     # Mathematics
     pointwise: bool | None = None
-    """Each element depends on the elements at its place, over broadcast arguments. None: so does what `promotes` or is `floating`."""
+    """Each element depends on the elements at its place, over broadcast arguments; None: so it is where `promotes` or
+    `floating` is."""
     linear: bool | str | None = None
-    """Linear in all inputs that have a derivative together; "each": in each while the others stay. None: so is what is a `view`."""
+    """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view` is."""
     random: bool = False
     """Draws random numbers."""
     tangent: Callable[..., Any] | None = None
-    """A formula of the tangent, where what follows from the others has a pole; it names the inputs' tangents `self_t`."""
+    """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
     # Derivatives
     saved: Mapping[str, Callable[..., Any] | str | None] = {}
-    """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the node keeps
-    (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: PyTorch's node has no such attribute."""
+    """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the
+    node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""
 
     # Kernel
     inline: str = ""

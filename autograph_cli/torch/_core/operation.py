@@ -1,8 +1,8 @@
 """Operations: a schema, a kernel and one derivative per input make a function on tensors and its node.
 
 A formula is a function of `f`, `grad` and whatever it needs by name: an input (`self`), an output (`result`), a plain
-argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node saves.
-With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
+argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node
+saves. With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
 Each operation has two ways to run. `general` (dispatch.py) is the plain statement of what happens; `compiled` code
 (compiler.py) does the same without loops and checks that an operation does not need.
@@ -92,7 +92,8 @@ class Operation(Traits):
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
         self.guards = {name: self._guard(name) for name in self.saved_names}
-        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
+        does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
@@ -174,8 +175,8 @@ def camel(name: str) -> str:
 
 
 def right_first(right: Any, left: Any) -> Any:
-    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second derivative
-    are numbered so."""
+    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second
+    derivative are numbered so."""
     return left * right
 
 
@@ -189,10 +190,10 @@ def operation(
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
-    name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
-    they may name `mask`, which gradients are wanted. Options are the operation's traits (op_traits.py) and its formulas, each named as
-    the input whose gradient it gives.
+    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
+    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
+    inputs' names; they may name `mask`, which gradients are wanted. Options are the operation's traits (op_traits.py)
+    and its formulas, each named as the input whose gradient it gives.
     """
     traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}
     parsed = schemas.parse(schema)

@@ -106,9 +106,9 @@ def reduced(tensor: Tensor) -> Any:
     """What is sent of a tensor to another process: the file descriptor of its memory, and where it lies in it."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it "
-            "on the queue)."
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
         )
     if tensor.is_meta or tensor.is_sparse or not tensor.numel() or get_worker_info() is not None:
         # The worker of a DataLoader may be gone before its batch is looked at.

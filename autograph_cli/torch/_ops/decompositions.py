@@ -176,8 +176,8 @@ def _check_phase(f: Any, x: Any) -> None:
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
-            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
-            "loss function depends on this phase term, making it ill-defined."
+            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            "The specified loss function depends on this phase term, making it ill-defined."
         )
 
 
@@ -216,7 +216,8 @@ def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
     phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
-            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
+            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to "
+            "multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
         )
 
@@ -240,8 +241,8 @@ eigh_result = named_result("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = named_result("linalg_eig", "eigenvalues", "eigenvectors")
 geqrf_result = named_result("geqrf", "a", "tau")
 NOT_POSITIVE = (
-    "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
-    "positive-definite)."
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{} is not positive-definite)."
 )
 
 
@@ -275,10 +276,12 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
-        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
-        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
-        "(symmetric positive definite) inputs."
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, "
+        "upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for "
+        "all valid (symmetric positive definite) inputs."
     )
     check_matrix("cholesky", input)
 
@@ -300,8 +303,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         )
     if B._raw.shape[-2] != L._raw.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} but each b matrix "
-            f"is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} "
+            f"but each b matrix is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
         )
     same_dtype(B, L)
 
@@ -334,8 +337,9 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
     warn_once(
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
-        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
+        "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould "
+        "be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     check_matrix("linalg.qr", input, square=False)

@@ -114,7 +114,8 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(axes):
             raise RuntimeError(
-                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}"
+                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and "
+                f"shape of length {len(s)}"
             )
     elif s is not None:
         if len(s) > x.ndim:

@@ -1,4 +1,5 @@
-"""The operations that read and write by index or mask, and those that overwrite: index_put, gather, scatter, copy_, fill_.
+"""The operations that read and write by index or mask, and those that overwrite: index_put, gather, scatter, copy_,
+fill_.
 
 `x[...]` stands in getitem.py.
 """
@@ -173,7 +174,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     shape = input._raw.shape
     if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
         raise RuntimeError(
-            f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
+            f"output with shape {list(shape)} doesn't match the broadcast shape "
+            f"{list(dims.broadcast(shape, src._raw.shape))}"
         )
     if input.is_meta is not src.is_meta:
         if src.is_meta:
@@ -223,7 +225,8 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     shape = (*dims.broadcast(*(x._raw.shape for x in given)), *kept)
     if values.ndim > len(shape) and not any(x._raw.dtype.kind == "b" for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result "
+            f"of shape {list(shape)}"
         )
 
 
@@ -247,7 +250,8 @@ def cast_to(value: Tensor, target: Tensor) -> Tensor:
 def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
     mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (target, value))
     return RuntimeError(
-        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for the source."
+        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for "
+        "the source."
     )
 
 
@@ -320,7 +324,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     n = source._raw.shape[d] if source.ndim else 1
     if index._raw.size != n:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
+            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: "
+            f"{d}"
         )
     if _without(input._raw.shape, d) != _without(source._raw.shape, d) or source.ndim != input.ndim:
         raise RuntimeError(
@@ -368,7 +373,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} and "
-            f"{dtypes.cpp_name(source._raw.dtype)}"
+            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} "
+            f"and {dtypes.cpp_name(source._raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

@@ -46,7 +46,8 @@ def instance(cls: Any, raw: Any) -> Any:
 
 
 def _held(raw: Any, cls: Any) -> Any:
-    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a `__torch_dispatch__`."""
+    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a
+    `__torch_dispatch__`."""
     memory = raw.memory if raw.__class__ is Dispatched else np.array(raw) if isinstance(raw, np.generic) else raw
     if not dispatches(cls):
         if memory is None:
@@ -184,7 +185,8 @@ def make_wrapper_subclass(
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
 ) -> Any:
-    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its `__torch_dispatch__` computes.
+    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its
+    `__torch_dispatch__` computes.
 
     TypeError for a class without one.
     """

@@ -196,7 +196,8 @@ celu_op = operation(
     self=lambda f, grad, self, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, False, self),
 )
 operation(
-    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)",
+    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
+    "self_or_result)",
     pointwise=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
@@ -241,7 +242,8 @@ rrelu_op = operation(
     ),
 )
 operation(
-    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
+    "training)",
     pointwise=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
@@ -366,8 +368,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if lambd < 0:
         kind = cpp_name(input._raw.dtype)
         raise RuntimeError(
-            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, but found "
-            f"{lambd:g}"
+            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, "
+            f"but found {lambd:g}"
         )
     return softshrink_op(input, lambd)
 
@@ -418,8 +420,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         channels = input._raw.shape[1] if input.ndim > 1 else 1
         if channels != weight._raw.size:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} and channel "
-                f"size = {channels}."
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} "
+                f"and channel size = {channels}."
             )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")

@@ -47,10 +47,11 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
         for d in folded or range(x.ndim):
             if shape and shape[d] == 0:
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the operation does not have "
-                    "an identity"
+                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the "
+                    "operation does not have an identity"
                     if not folded
-                    else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
+                    else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this "
+                    "dimension is empty and "
                     "the operation does not have an identity"
                 )
     _check_norm_dtype("linalg.vector_norm", x, dtype)

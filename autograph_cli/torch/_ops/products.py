@@ -172,8 +172,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`; by default along the first dimension of length 3."""
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release."
         )
         found = next((d for d, n in enumerate(input._raw.shape) if n == 3), None)
         if found is None:
@@ -194,7 +195,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     if input._raw.shape[d] != 3 or other._raw.shape[d] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and {other._raw.shape[d]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and "
+            f"{other._raw.shape[d]}"
         )
     same_scalar(input, other)
     return cross_op(input, other, dim=d)
@@ -205,8 +207,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._raw.dtype != y._raw.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and y of type "
-            f"{cpp_name(y._raw.dtype)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and "
+            f"y of type {cpp_name(y._raw.dtype)} instead"
         )
     if x.ndim == y.ndim == 1:
         return vdot_op(x, y)
@@ -240,7 +242,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
         elif n != m:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
+                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
+                f"dim {j}"
             )
     shared = math.prod(a._raw.shape[i] for i in left)
     free_a = tuple(i for i in range(a.ndim) if i not in left)
@@ -312,8 +315,8 @@ def _put(result: Tensor, out: Any) -> Tensor:
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` is its successor."""
     warn(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters."
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     for m in given:
@@ -343,13 +346,13 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
             raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {t.ndim}D")
         if t._raw.dtype != first._raw.dtype:
             raise RuntimeError(
-                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and tensor {i} "
-                f"{c_name(t._raw.dtype)}"
+                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and "
+                f"tensor {i} {c_name(t._raw.dtype)}"
             )
         if i and tensors[i - 1]._raw.shape[1] != t._raw.shape[0]:
             raise RuntimeError(
-                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._raw.shape)} and {list(t._raw.shape)} cannot "
-                "be multiplied"
+                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._raw.shape)} and "
+                f"{list(t._raw.shape)} cannot be multiplied"
             )
     order = _cheapest([t._raw.shape[0] for t in tensors] + [tensors[-1]._raw.shape[1]])
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))

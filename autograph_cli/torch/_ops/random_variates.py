@@ -1,4 +1,5 @@
-"""Random numbers of gamma, Dirichlet, Poisson and binomial distributions, drawn from the stream as PyTorch draws them."""
+"""Random numbers of gamma, Dirichlet, Poisson and binomial distributions, drawn from the stream as PyTorch draws
+them."""
 
 from __future__ import annotations
 

@@ -17,10 +17,47 @@ from .dropout import dropout
 from .linear import linear
 from .split_join import unsafe_split_op as unsafe_split
 
+
+def _lstm_layer_gradients(
+    f: Any,
+    grads: Any,
+    input: Any,
+    weight0: Any,
+    weight1: Any,
+    weight2: Any,
+    weight3: Any,
+    hx_: Any,
+    cx_: Any,
+    result0: Any,
+    result1: Any,
+    result2: Any,
+    reverse: Any,
+    result3: Any,
+) -> Any:
+    return f.mkldnn_rnn_layer_backward(
+        input,
+        weight0,
+        weight1,
+        weight2,
+        weight3,
+        hx_,
+        cx_,
+        result0,
+        result1,
+        result2,
+        *(
+            f.zeros_of(tuple(r.shape), input) if g is None else g
+            for g, r in zip(grads, (result0, result1, result2), strict=False)
+        ),
+        reverse,
+        result3,
+    )
+
+
 lstm_layer = operation(
-    "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, "
-    "bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, "
-    "bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
+    "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor "
+    "cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
+    "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
     joint={
         (
@@ -31,26 +68,7 @@ lstm_layer = operation(
             "weight3",
             "hx_",
             "cx_",
-        ): lambda f, grads, input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, reverse, result3: (
-            f.mkldnn_rnn_layer_backward(
-                input,
-                weight0,
-                weight1,
-                weight2,
-                weight3,
-                hx_,
-                cx_,
-                result0,
-                result1,
-                result2,
-                *(
-                    f.zeros_of(tuple(r.shape), input) if g is None else g
-                    for g, r in zip(grads, (result0, result1, result2), strict=False)
-                ),
-                reverse,
-                result3,
-            )
-        )
+        ): _lstm_layer_gradients
     },
 )
 pack_op = operation(
@@ -474,8 +492,8 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     if any(a < b for a, b in pairwise(given)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
-            "need ONNX exportability."
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not need ONNX exportability."
         )
     found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)
     return found

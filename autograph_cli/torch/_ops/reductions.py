@@ -270,8 +270,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if kind.category < dtypes.FLOATING:
         source = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: "
-            f"{dtypes.cpp_name(kind.numpy)}"
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
         return mean_all(input, dtype=raw_dtype(dtype))
@@ -326,8 +326,8 @@ def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> N
     """Warn where there are too few elements for a variance."""
     if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
         warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel)."
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel)."
         )
 
 
@@ -338,7 +338,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(input._raw.dtype)}"
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
         )
     order = 2 if p in ("fro", None) else p
     folded = None if dim is None else wrapped_dims(dim, input)
@@ -354,7 +355,8 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
         return
     if not isinstance(dim, int) and len(dim) == 0:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     for d in wrapped_dims(dim, input):
         if raw.shape[d] == 0:
@@ -381,8 +383,8 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     if dim is None:
         if input._raw.size == 0:
             raise RuntimeError(
-                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                "the 'dim' argument."
+                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
             )
         return whole(input)
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))

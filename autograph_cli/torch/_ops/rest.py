@@ -1,4 +1,5 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors refused."""
+"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
+refused."""
 
 from __future__ import annotations
 
@@ -80,8 +81,8 @@ def empty_permuted(
     order = tuple(physical_layout)
     if len(order) != len(size):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
-            f"equal to len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(order)}"
         )
     for d in order:
         if not 0 <= d < len(size):

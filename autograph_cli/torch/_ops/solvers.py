@@ -236,7 +236,8 @@ def exp_block(a: Tensor, grad: Tensor) -> Tensor:
 
 
 def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
-    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in place."""
+    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in
+    place."""
     d = a.ndim - 1
     rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
     above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)
@@ -275,13 +276,14 @@ def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
     check_matrix(name, A)
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type "
-            f"{dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
         )
     if is_vector(A._raw.shape, B._raw.shape):
         if not left:
             raise RuntimeError(
-                f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is equivalent to B / A.squeeze(-1)"
+                f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                f"{name} is equivalent to B / A.squeeze(-1)"
             )
         return
     _check_sides(name, A, B, left)
@@ -293,7 +295,8 @@ def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     (m, n), (k, p) = A._raw.shape[-2:], B._raw.shape[-2:]
     if (n if left else m) != (k if left else p):
         raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and {k}x{p})"
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and "
+            f"{k}x{p})"
         )
 
 
@@ -333,7 +336,8 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     check_matrix(name, A)
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
         )
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
@@ -346,14 +350,16 @@ def triangular_solve(
 ) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     warn_once(
-        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
-        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\n"
         "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
     )
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
+                f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} "
+                "dimensions instead"
             )
     same_dtype(b, A)
     batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
@@ -448,8 +454,8 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
         raise RuntimeError(
-            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more dimensions of "
-            "float, double, cfloat or cdouble types"
+            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
         )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
@@ -471,7 +477,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected input and other to have the same dtype, but got input's dtype {dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype "
+            f"{dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -526,7 +533,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}"
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{rest} != {first}"
         )
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
@@ -545,7 +553,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     n, m = math.prod(result_shape), math.prod(B._raw.shape)
     if n != m:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {n} != {m}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {n} != {m}"
         )
     flat = views.reshape(A, (n, n))
     return views.reshape(solve(flat, views.flatten(B)), result_shape)

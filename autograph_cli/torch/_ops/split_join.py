@@ -110,8 +110,8 @@ def _split_indices(given: Tensor) -> Any:
         )
     if given.ndim > 1:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
-            f"with {given.ndim} dims"
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            f"got a tensor with {given.ndim} dims"
         )
     return given._raw.tolist()
 
@@ -138,8 +138,8 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
         n = input._raw.shape[d]
         if isinstance(given, int) and (given < 1 or n % given):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the "
-                f"split_size {given}!"
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {n} is not "
+                f"divisible by the split_size {given}!"
             )
         return tensor_split(input, given, d)
 

@@ -386,7 +386,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                "dimension(s)."
             )
         kinds = input._raw.dtype, value._raw.dtype
         if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:

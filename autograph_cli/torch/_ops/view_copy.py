@@ -298,7 +298,8 @@ _squeeze_dims = _turned(
 
 
 def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
-    """Give a tensor another shape in place by the operation (and its arguments) chosen: its memory stays, what sees it changes."""
+    """Give a tensor another shape in place by the operation (and its arguments) chosen: its memory stays, what sees it
+    changes."""
     if isinstance(tensor, Batched):
         run, *arguments = choose()
         return _turned_batch(tensor, run, arguments)

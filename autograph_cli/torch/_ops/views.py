@@ -273,8 +273,9 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
-            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes "
+            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
         )
     lead = len(wanted) - len(shape)
     full = []
@@ -289,8 +290,8 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
             n = have
         if have is not None and have not in (1, n):
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension {i}.  "
-                f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
     return tuple(reversed(full))
@@ -311,8 +312,8 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input.ndim)
     if len(wanted) != input.ndim:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
                 "(sparse_coo)", ""
             )
         )
@@ -332,8 +333,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
-            f"destination ({sides[1]} dims)"
+            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of "
+            f"dims as destination ({sides[1]} dims)"
         )
     wrapped = [tuple(int(dims.wrap(d, n)) for d in side) for side in sides]
     for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
@@ -423,7 +424,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
-    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the memory."""
+    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the
+    memory."""
     raw = materialize(input)
     start = offset_in(raw)
     place = start if storage_offset is None else storage_offset
@@ -434,8 +436,9 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     needed, room = spanned(size, stride, place), capacity(raw)
     if needed > room:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize {raw.itemsize} requiring a "
-            f"storage size of {needed * raw.itemsize} are out of bounds for storage of size {room * raw.itemsize}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
+            f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
+            f"{room * raw.itemsize}"
         )
     return place - start
 
@@ -478,8 +481,8 @@ def _matrix_transpose(name: str) -> property:
             warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
         elif name == "T" and self.ndim != 2:
             warn_once(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+                "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
                 "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
         if name == "T":

@@ -1,7 +1,8 @@
-"""Optimizers that treat each element alike: one rule, run on raw arrays or, if the step is to be differentiated, on tensors.
+"""Optimizers that treat each element alike: one rule, run on raw arrays or, if the step is to be differentiated, on
+tensors.
 
-A rule is a function of the arithmetic `f`, the parameter, its gradient, the state arrays and a tuple of numbers. It changes
-the parameter and the state in place, the gradient never. Numbers are worked out once a step and parameter.
+A rule is a function of the arithmetic `f`, the parameter, its gradient, the state arrays and a tuple of numbers. It
+changes the parameter and the state in place, the gradient never. Numbers are worked out once a step and parameter.
 """
 
 from __future__ import annotations
@@ -162,8 +163,8 @@ class Elementwise(Optimizer):
 
 _CAPTURABLE = "If capturable=True, {} must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
 _FUSED = (
-    "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', "
-    "'cpu', 'mtia', 'privateuseone'] but {} and cpu"
+    "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', "
+    "'hpu', 'cpu', 'mtia', 'privateuseone'] but {} and cpu"
 )
 
 
@@ -198,7 +199,8 @@ def count(state: dict[str, Any]) -> float:
 
 
 def number(x: Any, group: dict[str, Any]) -> Any:
-    """An option as a number: a tensor's one element, in its dtype; the tensor itself where the step is differentiated."""
+    """An option as a number: a tensor's one element, in its dtype; the tensor itself where the step is
+    differentiated."""
     if isinstance(x, Tensor):
         x = x if x.ndim == 0 else x.squeeze()
         return x if group.get("differentiable") else x._raw[()]
