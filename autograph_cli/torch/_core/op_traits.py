@@ -1,4 +1,4 @@
-"""The traits of operations: what is true of one beside its schema, kernel and derivatives, as arguments of `operation(...)`."""
+"""Traits: what is true of an operation beside its schema, kernel and derivatives; arguments of `operation(...)`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Traits:
     """Each element depends on the elements at its place, over broadcast arguments; None: so it is where `promotes` or
     `floating` is."""
     linear: bool | str | None = None
-    """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view` is."""
+    """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""
     random: bool = False
     """Draws random numbers."""
     tangent: Callable[..., Any] | None = None
