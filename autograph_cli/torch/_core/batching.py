@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dims, dispatch, dtypes
-from .interpreter_stack import BatchLevel
+from .inplace import run_inplace
+from .interpreter_stack import BatchLevel, interprets
 from .operation import Operation, operations, table
 from .stand_in import StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
-from .views import run_inplace
 
 f = operations
 
@@ -245,6 +245,7 @@ def run(call: Call) -> Any:
     return found(call)
 
 
+@interprets(BatchLevel, "run")
 def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """The result of `op` for each sample, as batched tensors."""
     return wrapped(level, run(opened(level, op, args)))
@@ -279,6 +280,7 @@ def wrapped(level: BatchLevel, result: Any) -> Any:
     return tuple(wrapped(level, r) for r in result)
 
 
+@interprets(BatchLevel, "inplace")
 def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all
     samples."""
@@ -343,6 +345,3 @@ _IN_PLACE = {
     "bernoulli_": "inplace bernoulli",
 }
 """How PyTorch calls some operations when it refuses them."""
-
-
-from . import batching_layers, batching_rules  # noqa: E402, F401  (they fill in the rules)
