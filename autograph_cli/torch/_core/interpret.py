@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import batching_layers, batching_rules, dispatch, randomness  # noqa: F401  (rules fill themselves in)
 from .interpreter_stack import belongs_here, below, born_with, refuse_captured
-from .op_traits import RANDOM
 from .transforms import inplace_name, top_level
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) ->
     none."""
     if inplace:
         refuse_captured(args[0], inplace_name(op))
-    if op.identifier in RANDOM:
+    if op.random:
         found = randomness.run(op, args, inplace=inplace)
         if found is not NotImplemented:
             return found if inplace else belongs_here(found)

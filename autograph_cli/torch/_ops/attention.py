@@ -48,6 +48,7 @@ operation(
 )
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    linear="each",
     i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
         grad, i2, i3, sumdim, expand2, expand3, expand1
     ),
@@ -154,7 +155,7 @@ def _attend(
     return linear.matmul(weights, value), weights
 
 
-@autocasts("scaled_dot_product_attention")
+@autocasts("lower_precision_fp")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

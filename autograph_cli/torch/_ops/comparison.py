@@ -47,6 +47,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         f"{name}_.Scalar(Tensor self, Scalar other)",
         lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
+        pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
@@ -105,7 +106,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 isclose_op = operation(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    _isclose,
+    pointwise=True,
 )
 
 
@@ -147,7 +150,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+publish(*(operation(f"{name}(Tensor self)", pointwise=True) for name in ("isnan", "isinf", "isfinite")))
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -161,10 +164,12 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 publish(
     operation(
-        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+        "isreal(Tensor self)",
+        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True),
+    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True),
 )
 
 # ---------------------------------------------------------------- logic
@@ -175,8 +180,8 @@ def _logic(name: str) -> Callable[..., Any]:
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
-publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True), inplace=True)
+publish(operation("logical_not(Tensor self)", _logic("logical_not"), pointwise=True), inplace=True)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -222,7 +227,7 @@ for _row in (
     ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"), pointwise=True)
 publish(bitwise_not, inplace=True)
 
 

@@ -473,6 +473,8 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
     "from_parts",
+    pointwise=True,
+    linear=True,
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -483,6 +485,8 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
+    pointwise=True,
+    autocast="fp32",
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 
@@ -495,7 +499,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
-@autocasts("polar")
+@autocasts("fp32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)

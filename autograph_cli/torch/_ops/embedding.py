@@ -21,6 +21,7 @@ from .ranges import arange
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
     saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
+    linear=True,
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
@@ -28,6 +29,7 @@ embedding_op = operation(
 operation(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
     "scale_grad_by_freq)",
+    linear=True,
     grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
 )
 
@@ -104,7 +106,7 @@ operation(
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
-one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
+one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented", memory_format="contiguous")
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:

@@ -14,6 +14,7 @@ from .._core import dims, dtypes
 from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
+from .._core.memory_format import indexed
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.state import thread_state
@@ -26,12 +27,16 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    linear=True,
+    memory_format=indexed,
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
         f.zeros_of(self_sizes, grad), indices, grad, True
     ),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    linear=True,
+    memory_format="preserve",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -41,6 +46,7 @@ index_put_impl = operation(
     "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     "index_put",
     node="IndexPutImplBackward0",
+    linear=True,
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -49,11 +55,14 @@ index_put_impl = operation(
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
     saved={"sparse_grad": lambda: False},
+    linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
     node="ScatterBackward0",
+    linear=True,
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
@@ -72,33 +81,40 @@ scatter_reduced = operation(
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
+    linear=True,
     self=lambda f, grad: grad,
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
+    linear=True,
+    memory_format="own",
     self=lambda f, grad, self_sizes, dim, index: f.index_add(f.zeros_of(self_sizes, grad), dim, index, grad),
 )
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
     self=lambda f, grad: grad,
     source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
+    linear=True,
     self=lambda f, grad, self, mask: f.masked_scatter(
         f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad
     ),
 )
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
+    linear=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
 )
 masked_scatter_backward = operation(
     "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)",
     node="MaskedScatterBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(
         f.zeros_of(grad_output_sizes, grad), mask, grad
     ),
@@ -107,11 +123,15 @@ copy_op = operation(
     "copy(Tensor self, Tensor src)",
     node="CopyBackwards",
     saved={"src_sizes": None},
+    linear=True,
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )
 fill_scalar = operation(
-    "fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad)
+    "fill.Scalar(Tensor self, Scalar value)",
+    node="FillBackward2",
+    pointwise=True,
+    self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
@@ -119,7 +139,9 @@ fill_tensor = operation(
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
-zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
+zero_op = operation(
+    "zero(Tensor self)", "zeros_like", node="ZeroBackward0", pointwise=True, self=lambda f, grad: f.zeros_like(grad)
+)
 
 
 def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:

@@ -24,6 +24,7 @@ finite_op = operation(
     "nan_to_num.finite(Tensor self, float nan)",
     lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()],
     node="NanToNumBackward0",
+    pointwise=True,
     self=lambda f, grad, self: grad * f.cast_like(f.isfinite(self), grad),
 )
 
@@ -181,7 +182,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
-@autocasts("linalg_cond")
+@autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -206,7 +207,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
-@autocasts("linalg_matrix_rank")
+@autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     check_matrix("linalg.matrix_rank", A, square=hermitian)

@@ -29,6 +29,7 @@ fill_scalar = operation(
     "fill.functional_Scalar(Tensor self, Scalar value)",
     "fill_Scalar",
     node="FillBackward0",
+    pointwise=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(

@@ -33,6 +33,7 @@ unsafe_split_op = operation(
     "unsafe_split(Tensor self, int split_size, int dim)",
     lambda f, a, n, dim: _owned(f.split(a, n, dim)),
     list_result=True,
+    linear=True,
     self=lambda f, grads, split_size, dim, self_sizes: joining.join(
         f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -41,6 +42,7 @@ unsafe_split_with_sizes_op = operation(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim)",
     lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
     list_result=True,
+    linear=True,
     self=lambda f, grads, split_sizes, dim, self_sizes: joining.join(f, grads, split_sizes, self_sizes, dim),
 )
 
@@ -255,6 +257,7 @@ block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
     saved={"tensors_sizes": None},
+    linear=True,
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 
@@ -416,6 +419,7 @@ def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
 rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
     lambda f, a, k, dims: _quarters(f, a, k, dims),
+    linear=True,
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op

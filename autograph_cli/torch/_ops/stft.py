@@ -27,6 +27,7 @@ overlap_add = operation(
         "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
         "size": lambda grad_in_sizes: grad_in_sizes[-1],
     },
+    linear=True,
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(
@@ -117,7 +118,7 @@ def stft(
     return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
-@autocasts("stft")
+@autocasts("fp32")
 def _stft(
     input: Tensor,
     n_fft: int,

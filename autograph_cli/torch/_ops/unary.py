@@ -16,8 +16,10 @@ from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._kernels.lazy import bits_of, flip
 
-neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
-abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
+neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
+abs = operation(
+    "abs(Tensor self)", pointwise=True, refuses={"b": "abs_cpu"}, self=lambda f, grad, self: grad * f.sgn(self)
+)
 exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
 exp2 = operation(
     "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
@@ -114,46 +116,84 @@ atan2 = operation(
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
 sigmoid = operation(
-    "sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
+    "sigmoid(Tensor self)", floating=True, opmath=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
 )
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: (
         f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
     ),
 )
-relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
+relu = operation(
+    "relu(Tensor self)", pointwise=True, self=lambda f, grad, result: f.threshold_backward(grad, result, 0)
+)
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
+    pointwise=True,
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
-floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+floor = operation(
+    "floor(Tensor self)",
+    pointwise=True,
+    refuses={"b": "floor_vml_cpu", "c": NotImplementedError("floor is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
+ceil = operation(
+    "ceil(Tensor self)",
+    pointwise=True,
+    refuses={"b": "ceil_vml_cpu", "c": NotImplementedError("ceil is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
+trunc = operation(
+    "trunc(Tensor self)",
+    pointwise=True,
+    refuses={"b": "trunc_vml_cpu", "c": NotImplementedError("trunc is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
+round_op = operation("round(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
     lambda f, a, decimals: f.xp.round(a, decimals),
     node="RoundBackward1",
+    pointwise=True,
+    refuses={"biuc": "round_cpu"},
     self=lambda f, grad: f.zeros_like(grad),
 )
-frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
-sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
-clone = operation("clone(Tensor self)", self=lambda f, grad: grad)
+frac = operation("frac(Tensor self)", pointwise=True, refuses={"biuc": "frac_cpu"}, self=lambda f, grad: grad)
+sign = operation(
+    "sign(Tensor self)",
+    pointwise=True,
+    refuses={
+        "c": NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    },
+    self=lambda f, grad: f.zeros_like(grad),
+)
+sgn = operation(
+    "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
+)
+clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
+    pointwise=True,
+    memory_format="contiguous",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
     node="MaskedFillBackward1",
+    pointwise=True,
+    linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -162,19 +202,26 @@ masked_fill_tensor = operation(
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
     node="ClampBackward1",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
     node="LerpBackward0",
+    pointwise=True,
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )
@@ -192,6 +239,7 @@ _conj = operation(
     node="ConjBackward0",
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.conj(grad),
 )
 _neg_view = operation(
@@ -199,6 +247,7 @@ _neg_view = operation(
     lambda f, a: flip(a, False, True),
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.neg(grad),
 )
 

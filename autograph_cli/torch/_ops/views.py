@@ -28,6 +28,7 @@ unsafe_view = operation(
     "_unsafe_view(Tensor self, int[] size)",
     "reshape",
     node="UnsafeViewBackward0",
+    linear=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 reshape_alias = operation(
@@ -71,12 +72,14 @@ unsqueeze_in_place = operation(
     "unsqueeze_in_place(Tensor self, int dim)",
     "unsqueeze",
     node="UnsqueezeBackward1",
+    linear=True,
     self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)",
     "squeeze_dim",
     node="SqueezeBackward4",
+    linear=True,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 select_op = operation(
@@ -87,6 +90,7 @@ select_op = operation(
 select_backward = operation(
     "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)",
     node="SelectBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 slice_op = operation(
@@ -97,6 +101,7 @@ slice_op = operation(
 slice_backward = operation(
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
     node="SliceBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
 )
 as_strided_op = operation(
@@ -123,6 +128,7 @@ diagonal_op = operation(
 diagonal_backward = operation(
     "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
     node="DiagonalBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
 )
 

@@ -15,6 +15,8 @@ from .indexing import nonzero
 
 where_ = operation(
     "where(Tensor condition, Tensor self, Tensor other)",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),
     other=lambda f, grad, condition: f.where(condition, f.zero_beside(grad), grad),
 )
