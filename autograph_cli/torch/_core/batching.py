@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dims, dispatch, dtypes
-from .interpreter_stack import BatchLevel
+from .inplace import run_inplace
+from .interpreter_stack import BatchLevel, interprets
 from .operation import Operation, operations, table
 from .stand_in import StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
-from .views import run_inplace
 
 f = operations
 
@@ -242,6 +242,7 @@ def run(call: Call) -> Any:
     return found(call)
 
 
+@interprets(BatchLevel, "run")
 def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """The result of `op` for each sample, as batched tensors."""
     return wrapped(level, run(opened(level, op, args)))
@@ -276,6 +277,7 @@ def wrapped(level: BatchLevel, result: Any) -> Any:
     return tuple(wrapped(level, r) for r in result)
 
 
+@interprets(BatchLevel, "inplace")
 def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all
     samples."""

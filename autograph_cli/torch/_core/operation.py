@@ -15,25 +15,15 @@ from typing import Any
 
 from . import op_traits, saved_attributes
 from . import schema as schemas
+from .codegen import install
 from .formula_text import text_of
 from .node import Node
+from .op_namespace import operations as operations
+from .op_namespace import table as table
 from .op_traits import Traits
 from .schema import Schema
 
 Formula = Callable[..., Any]
-
-
-class Namespace:
-    """Functions by name: the kernels of a backend, or all operations."""
-
-    def __repr__(self) -> str:
-        return f"<{len(vars(self))} operations>"
-
-
-operations: Any = Namespace()
-"""Every operation by its identifier (`mul`, `mul_Scalar`): what formulas call as `f` when they are recorded."""
-table: dict[str, Operation] = {}
-"""Every operation's record, by identifier."""
 
 
 class Derivative:
@@ -210,8 +200,6 @@ def operation(
     )
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
-    from .codegen import install
-
     install(record)
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)

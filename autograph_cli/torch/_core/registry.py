@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from . import dispatch, dtypes
 from .autocast import autocasts
 from .class_names import type_name
+from .inplace import run_inplace
 from .operation import Operation, operations
 from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -236,7 +238,7 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
         run = autocasts(autocast)(run) if autocast else run
 

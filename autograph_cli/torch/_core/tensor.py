@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
+
+import numpy as np
 
 from .._kernels.meta import Meta
-from . import dtypes
+from . import dispatched, dtypes
 from .class_names import Named
 from .device import CPU, META
 from .dispatched import Dispatched
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
+    INFERENCE,
     LEAF,
     AccumulateGrad,
     Handle,
@@ -26,11 +29,19 @@ from .node import (
     marks_leaf,
     shown,
 )
-from .saved_tensors import INFERENCE
 from .size import Size, of_shape
 from .sparse_arrays import Coo, Csr
 from .state import process_state, thread_state
 from .user_warnings import warn
+
+construct: Any = None
+"""What a call of a class of tensors makes (_ops/legacy.py puts it here)."""
+function_default: Any = None
+"""What a subclass does when it is asked instead of a function (overrides.py puts it here)."""
+run_backward: Any = None
+"""`Tensor.backward` (backward.py puts it here)."""
+subclassed: list[Callable[[type], None]] = []
+"""Called with each new subclass of `Tensor`."""
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -72,38 +83,28 @@ class Tensor(metaclass=Named):
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
-    _legacy_new: ClassVar[Callable[..., Any]]
-    """What a call of the class makes (see _ops/legacy.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return Tensor._legacy_new(cls, *args, **kwargs)
+        return construct(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
         super().__init_subclass__(**kwargs)
         if dispatches(cls):
-            from ..utils import _python_dispatch  # noqa: F401
-
             for name in [n for n, x in vars(cls).items() if inspect.ismemberdescriptor(x)]:
                 delattr(cls, name)  # so that what is kept there is shared with copies, as all attributes are
-        if cls.__torch_function__ is not disabled:
-            from .overrides import activate
-
-            activate()
+        for notice in subclassed:
+            notice(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What operations on instances of a subclass give: instances of it."""
-        from .overrides import default
-
-        return default(cls, func, types, args, kwargs)
+        return function_default(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What an operation gives on the memory of instances."""
-        from ..utils._python_dispatch import default
-
-        return default(func, args, kwargs)
+        return dispatched.default(func, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -188,9 +189,7 @@ class Tensor(metaclass=Named):
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if thread_state.levels and requires_grad:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("requires_grad_")
+            thread_state.levels[-1].refuse_call("requires_grad_")
         if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
@@ -238,7 +237,6 @@ class Tensor(metaclass=Named):
 
     @property
     def data(self) -> Tensor:
-        from .views import share
 
         return share(self, counts=False)
 
@@ -259,7 +257,6 @@ class Tensor(metaclass=Named):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        from .views import share
 
         if process_state.special and thread_state.watcher is not None:
             found = thread_state.watcher.detached(self)
@@ -270,9 +267,7 @@ class Tensor(metaclass=Named):
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
         if thread_state.levels:
-            from .interpreter_stack import refuse_captured
-
-            refuse_captured(self, "detach_")
+            thread_state.levels[-1].refuse_captured(self, "detach_")
         if self._edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -315,9 +310,7 @@ class Tensor(metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        from .backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 
@@ -352,9 +345,7 @@ class Tensor(metaclass=Named):
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if thread_state.levels:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("retain_grad")
+            thread_state.levels[-1].refuse_call("retain_grad")
         if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
@@ -420,6 +411,9 @@ def make(raw: Any, edge: Any = None) -> Tensor:
     return tensor
 
 
+dispatched.make = make
+
+
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
     if thread_state.inference:
@@ -476,3 +470,33 @@ def _warn_non_leaf_grad() -> None:
         "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
+
+
+def materialize(tensor: Tensor) -> Any:
+    """The tensor's memory as an array that others may share."""
+    if isinstance(tensor._raw, np.generic):
+        tensor._raw = np.array(tensor._raw)
+    return tensor._raw
+
+
+def counter(tensor: Tensor) -> list[int]:
+    """The tensor's version counter, made at first need."""
+    if tensor._counter is None:
+        tensor._counter = [0]
+    return tensor._counter
+
+
+def share(tensor: Tensor, counts: bool) -> Tensor:
+    """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    if isinstance(tensor, Wrapped):
+        alias = tensor._shared(counts)
+    else:
+        raw = materialize(tensor)
+        alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
+        if counts:
+            alias._counter = counter(tensor)
+        if tensor.is_inference():
+            alias._counter = INFERENCE
+    if thread_state.levels:
+        alias._born = getattr(tensor, "_born", None)
+    return alias

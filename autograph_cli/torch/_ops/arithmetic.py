@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool, wrap_number
+from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import wrap_number
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
 from . import arithmetic
 from .results import named_result
 

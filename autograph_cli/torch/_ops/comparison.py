@@ -12,12 +12,13 @@ import numpy as np
 from .._core import dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand, wrap_number
+from .._core.dispatch import is_operand
+from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 
 # ---------------------------------------------------------------- comparisons
 

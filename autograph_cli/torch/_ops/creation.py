@@ -21,6 +21,7 @@ from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
 from .._core.views import empty_strided as new_strided
+from .._core.wrapped_numbers import numbers_made
 from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
 
@@ -516,7 +517,7 @@ def set_default_dtype(d: Any) -> None:
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     process_state.default_dtype = d.numpy
-    dispatch._numbers.clear()
+    numbers_made.clear()
 
 
 @composite(method=False)

@@ -8,10 +8,10 @@ from typing import Any
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels, put
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import with_out
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
 from . import unary as unary

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import indexed
 from .._core.operation import operation, operations
@@ -19,7 +20,7 @@ from .._core.registry import composite, overloaded
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
-from .._core.views import check_inplace, check_overlap, run_inplace
+from .._core.views import check_inplace, check_overlap
 from . import views
 from ._index_checks import along
 from .arithmetic import no_derivative, scaled

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes
+from .._core import dtypes, tensor
 from .._core.device_dispatch import NO_DATA
 from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
@@ -209,3 +209,6 @@ def set_default_tensor_type(t: Any) -> None:
         "torch.set_default_device() as alternatives."
     )
     set_default_dtype(_dtype_of_type(t))
+
+
+tensor.construct = legacy_constructor

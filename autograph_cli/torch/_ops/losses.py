@@ -7,7 +7,6 @@ from typing import Any
 
 from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
-from .._core.dispatch import wrap_number
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
@@ -15,6 +14,7 @@ from .._core.stand_in import whole
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
+from .._core.wrapped_numbers import wrap_number
 from .._kernels.meta import readable
 from . import arithmetic, reductions, views
 

@@ -10,10 +10,10 @@ import numpy as np
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
 from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative

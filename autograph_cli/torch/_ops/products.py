@@ -10,11 +10,11 @@ from .._core.autocast import autocasts
 from .._core.dispatch import put
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
-from .._core.views import run_inplace
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import cumprod_op, sum_all, sum_dim

@@ -16,6 +16,7 @@ from .._core import generator as samplers
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
 from .._core.memory_format import slowest_first
@@ -24,7 +25,6 @@ from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._core.views import run_inplace
 from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import kernels, wrap_number
+from .._core.dispatch import kernels
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 from ._errors import not_implemented
 
 ROOT_PI = math.sqrt(math.pi)

@@ -16,9 +16,9 @@ from .._core.registry import composite, methods
 from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._core.views import bump, check_inplace, rebase, strides_of
 from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_

@@ -13,9 +13,9 @@ from .._core.node import View
 from .._core.operation import Operation, operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, counter
 from .._core.transforms import Batched, Dual
-from .._core.views import bump, check_inplace, counter
+from .._core.views import bump, check_inplace
 from . import complexes, joining, rearrange, views
 
 # ---------------------------------------------------------------- windows that slide

@@ -15,9 +15,9 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
-from .._core.tensor import Tensor, Wrapped, make
+from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import as_strided_raw, in_shape, materialize, share, spanned, strides_of
+from .._core.views import as_strided_raw, in_shape, spanned, strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import plain_number, wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
+from .._core.wrapped_numbers import plain_number, wrap_number
 from .creation import scalar_tensor
 from .indexing import nonzero
 

@@ -254,8 +254,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if in_function() and not cls._is_apart():
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                "must override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -269,7 +269,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _check_batched(cls) -> None:
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
         batched."""
-        from .batched_function import has_rule, without_rule
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
@@ -403,3 +402,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

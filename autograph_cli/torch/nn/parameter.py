@@ -8,8 +8,7 @@ from ... import torch
 from .._core.class_names import Named
 from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
-from .._core.tensor import Tensor, Wrapped, disabled
-from .._core.views import share
+from .._core.tensor import Tensor, Wrapped, disabled, share
 from .._ops.legacy import instance
 from .._ops.printing import text
 
