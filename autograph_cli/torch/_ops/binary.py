@@ -124,7 +124,7 @@ lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), pro
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),

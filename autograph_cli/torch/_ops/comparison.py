@@ -150,7 +150,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)", pointwise=True) for name in ("isnan", "isinf", "isfinite")))
+publish(
+    operation("isnan(Tensor self)", pointwise=True, zero_to_zero=True),
+    operation("isinf(Tensor self)", pointwise=True, zero_to_zero=True),
+    operation("isfinite(Tensor self)", pointwise=True),
+)
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -168,8 +172,8 @@ publish(
         lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
         pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True),
+    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True, zero_to_zero=True),
+    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True, zero_to_zero=True),
 )
 
 # ---------------------------------------------------------------- logic

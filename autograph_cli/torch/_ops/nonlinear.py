@@ -49,6 +49,7 @@ def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
+        saves_all=True,
         grad_output=scope["formula"],
         self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
@@ -205,6 +206,7 @@ glu_op = operation(
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -216,8 +218,9 @@ hardsigmoid_op = operation(
 )
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
+    saves_all=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
@@ -237,6 +240,7 @@ operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -260,6 +264,7 @@ operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -276,6 +281,7 @@ log_sigmoid_op = operation(
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
@@ -292,6 +298,7 @@ operation(
     "training)",
     pointwise=True,
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),

@@ -71,7 +71,7 @@ poisson = operation(
 binomial = operation(
     "binomial(Tensor count, Tensor prob, Generator? generator=None)",
     _binomial_kernel,
-    node="NotImplemented",
+    has_derivative=False,
     random=True,
     count=no_derivative("binomial"),
     prob=no_derivative("binomial"),

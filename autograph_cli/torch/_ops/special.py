@@ -21,6 +21,7 @@ erf = operation(
     "erf(Tensor self)",
     floating=True,
     memory_format="preserve",
+    zero_to_zero=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
 )
 erfc = operation(
@@ -37,6 +38,7 @@ erfcx = operation(
 erfinv = operation(
     "erfinv(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.pow_Tensor_Scalar(f.erfinv(self), 2)), 0.5 * ROOT_PI) * grad,
 )
 ndtri = operation(

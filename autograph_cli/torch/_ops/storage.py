@@ -188,11 +188,11 @@ def _refused(*_: Any) -> Any:
     raise RuntimeError("derivative for set_ is not implemented")
 
 
-_emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
+_emptied = operation("set_(Tensor self)", lambda f, self: self, has_derivative=False, self=lambda f, grad: _refused())
 _moved = operation(
     "set_.source(Tensor self, Tensor source)",
     lambda f, self, source: self,
-    node="NotImplemented",
+    has_derivative=False,
     self=lambda f, grad: _refused(),
     source=lambda f, grad: _refused(),
 )

@@ -16,12 +16,13 @@ from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._kernels.lazy import bits_of, flip
 
-neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
+neg = operation("neg(Tensor self)", pointwise=True, linear=True, zero_to_zero=True, self=lambda f, grad: f.neg(grad))
 abs = operation(
     "abs(Tensor self)",
     pointwise=True,
     refuses={"b": "abs_cpu"},
     complex_inplace=False,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.sgn(self),
 )
 exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
@@ -29,7 +30,10 @@ exp2 = operation(
     "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
 )
 expm1 = operation(
-    "expm1(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1)
+    "expm1(Tensor self)",
+    floating=True,
+    zero_to_zero=True,
+    self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1),
 )
 log = operation("log(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(self)))
 log2 = operation(
@@ -46,10 +50,14 @@ log1p = operation(
     "log1p(Tensor self)",
     floating=True,
     node="Log1PBackward0",
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1))),
 )
 sqrt = operation(
-    "sqrt(Tensor self)", floating=True, self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2))
+    "sqrt(Tensor self)",
+    floating=True,
+    zero_to_zero=True,
+    self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2)),
 )
 rsqrt = operation(
     "rsqrt(Tensor self)",
@@ -61,16 +69,20 @@ reciprocal = operation(
     floating=True,
     self=lambda f, grad, result: right_first(f.conj(result * result), f.neg(grad)),
 )
-sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
+sin = operation(
+    "sin(Tensor self)", floating=True, zero_to_zero=True, self=lambda f, grad, self: grad * f.conj(f.cos(self))
+)
 cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))))
 tan = operation(
     "tan(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
 )
 asin = operation(
     "asin(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1))),
 )
 acos = operation(
@@ -81,13 +93,17 @@ acos = operation(
 atan = operation(
     "atan(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self * self, 1))),
 )
-sinh = operation("sinh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cosh(self)))
+sinh = operation(
+    "sinh(Tensor self)", floating=True, zero_to_zero=True, self=lambda f, grad, self: grad * f.conj(f.cosh(self))
+)
 cosh = operation("cosh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.sinh(self)))
 asinh = operation(
     "asinh(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
 )
 acosh = operation(
@@ -106,6 +122,7 @@ acosh = operation(
 atanh = operation(
     "atanh(Tensor self)",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(
         f.mul_Scalar(grad, 1), f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))
     ),
@@ -118,10 +135,13 @@ atan2 = operation(
     vmap_inplace="broadcast",
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )
-tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
+tanh = operation(
+    "tanh(Tensor self)", floating=True, zero_to_zero=True, self=lambda f, grad, result: f.tanh_backward(grad, result)
+)
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
@@ -131,17 +151,22 @@ sigmoid = operation(
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: (
         f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
     ),
 )
 relu = operation(
-    "relu(Tensor self)", pointwise=True, self=lambda f, grad, result: f.threshold_backward(grad, result, 0)
+    "relu(Tensor self)",
+    pointwise=True,
+    zero_to_zero=True,
+    self=lambda f, grad, result: f.threshold_backward(grad, result, 0),
 )
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
@@ -149,27 +174,31 @@ floor = operation(
     "floor(Tensor self)",
     pointwise=True,
     refuses={"b": "floor_vml_cpu", "c": NotImplementedError("floor is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 ceil = operation(
     "ceil(Tensor self)",
     pointwise=True,
     refuses={"b": "ceil_vml_cpu", "c": NotImplementedError("ceil is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 trunc = operation(
     "trunc(Tensor self)",
     pointwise=True,
     refuses={"b": "trunc_vml_cpu", "c": NotImplementedError("trunc is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
-round_op = operation("round(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+round_op = operation("round(Tensor self)", pointwise=True, zero_to_zero=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
     lambda f, a, decimals: f.xp.round(a, decimals),
     node="RoundBackward1",
     pointwise=True,
     refuses={"biuc": "round_cpu"},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 frac = operation("frac(Tensor self)", pointwise=True, refuses={"biuc": "frac_cpu"}, self=lambda f, grad: grad)
@@ -181,10 +210,14 @@ sign = operation(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
     },
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 sgn = operation(
-    "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
+    "sgn(Tensor self)",
+    pointwise=True,
+    zero_to_zero=True,
+    self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
 )
 clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(

@@ -42,6 +42,7 @@ reshape_alias = operation(
     node="ReshapeAliasBackward0",
     view=True,
     batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 expand_op = operation(
@@ -136,6 +137,7 @@ as_strided_op = operation(
     view=True,
     saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
@@ -144,7 +146,7 @@ alias = operation("alias(Tensor self)", view=True, batch=batching.pointwise, sel
 operation(
     "_fw_primal(Tensor self, int level)",
     lambda f, self, level: f.alias(self),
-    node="Identity",
+    node="torch::autograd::Identity",
     view=True,
     self=lambda f, grad: grad,
 )
