@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.stand_in import SENTENCES
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
 from .operation import operations
-from .stand_in import SENTENCES
 from .tensor import Tensor, Wrapped, make
 from .transforms import core
 from .views import geometry, spanned

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.storages import address, offset_in, owner, window
 from .._ops.legacy import instance
 from ..utils.data.worker import get_worker_info
 from .node import LEAF
-from .storages import address, offset_in, owner, window
 from .tensor import Tensor, materialize
 from .views import strides_of
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
-from .._kernels.meta import Meta
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, offset_in, owner, window
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
-from .sparse_arrays import Sparse
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address, offset_in, owner, window
 from .tensor import Tensor, Wrapped, counter, make
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
 from .._core.memory_format import empty_as
 from .._core.state import process_state
-from .meta import readable
 
 _REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
@@ -15,7 +16,6 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes
-from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
@@ -14,7 +15,6 @@ from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import dims as dim_sizes
 from .._core import dtypes
 from .._core.autocast import autocasts
@@ -15,7 +16,6 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
-from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
 from . import unary as unary

@@ -6,15 +6,15 @@ import cmath
 import math
 from typing import Any
 
+from .._arrays.lazy import bits_of, flip
+from .._arrays.stand_in import whole
 from .._core import dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
 abs = operation(

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import capacity, offset_in
 from .._core import dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
 from .._core.views import as_strided_raw, in_shape, spanned, strides_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import Lazy, memory_of
-from .._kernels.meta import Meta
+from .lazy import Lazy, memory_of
+from .meta import Meta
 from .stand_in import StandIn, whole
 
 
