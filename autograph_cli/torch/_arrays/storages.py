@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import Lazy, memory_of
-from .meta import Meta
+from .._core.lazy import Lazy, memory_of
+from .._core.meta import Meta
 from .stand_in import StandIn, whole
 
 
