@@ -219,6 +219,7 @@ _AT_NEED = (
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "jit",
     "library",

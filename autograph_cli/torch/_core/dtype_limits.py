@@ -139,6 +139,24 @@ _COMPLEX: dict[str, tuple[type[Exception], str]] = {
 _NEED_DIMENSIONS = ("cummax", "cummin", "kthvalue", "mode")
 """What does not come to its kernel with a tensor of no dimensions."""
 _REFUSED = {name: (kinds, kernel) for kinds, kernels in _KERNELS.items() for name, kernel in kernels.items()}
+_OF_8_BITS = """
+    _to_copy _to_copy_plain abs all any cat clone clone_format constant_pad_nd copy diag_embed embedding eq eq_Scalar
+    fill_Scalar fill_Tensor fill_functional_Scalar fill_functional_Tensor index index_put index_select isnan isreal masked_select mm
+    mul ne ne_Scalar repeat roll select_copy stack where zero
+"""
+_FLOAT8 = frozenset(_OF_8_BITS.split())
+"""What is computed in dtypes of 8 bits, beside views."""
+_FLOAT8_NUMBERS = ("abs", "mm", "mul")
+"""What of that is not computed in float8_e8m0fnu, whose numbers are scales."""
+
+
+def check_float8(op: Any, raws: list[Any]) -> None:
+    """NotImplementedError where an operation is given numbers of 8 bits and PyTorch does not compute with them."""
+    for raw in () if op.view else raws:
+        scale = raw.dtype.name == "float8_e8m0fnu" and op.identifier in _FLOAT8_NUMBERS
+        if raw.dtype in dtypes.FLOAT8 and (scale or op.identifier not in _FLOAT8):
+            kernel = _REFUSED.get(op.identifier, ("", f"{op.name.strip('_')}_cpu"))[1]
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
 
 
 def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -62,6 +62,7 @@ class Shared:
         "default_device",
         "default_dtype",
         "dispatched",
+        "float8",
         "lazy",
         "observer",
         "reserved",
@@ -75,6 +76,8 @@ class Shared:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.float8 = False
+        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.dispatched = 0

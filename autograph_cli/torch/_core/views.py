@@ -17,7 +17,7 @@ from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
 from .sparse_arrays import Sparse
 from .state import L, S, next_sequence_nr
-from .storages import address, offset_in, owner, window
+from .storages import address, offset_in, owner, strided, window
 from .tensor import Tensor, Wrapped, make
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, 
     if not all(shape):
         return np.empty(shape, dtype)
     flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
+    return strided(flat, shape, [s * flat.itemsize for s in strides])
 
 
 def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:

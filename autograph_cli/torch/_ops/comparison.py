@@ -302,11 +302,11 @@ class finfo(_Limits):
             )
         limits = ml_dtypes.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize
-        self.eps = float(limits.eps)
+        self.eps = 0.125 if kind.name == "float8_e5m2fnuz" else float(limits.eps)  # as PyTorch has it
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[kind.name]
+        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}.get(kind.name, 0)
         self.dtype = kind.name
 
     def __repr__(self) -> str:
