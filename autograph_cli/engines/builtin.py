@@ -21,11 +21,12 @@ from autograph_cli.engines.builtin_saved import (
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of
-from autograph_cli.torch._core.dispatch import is_wrapped_number
+from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
-from autograph_cli.torch._core.state import L, S, kept
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
 class Builtin:
@@ -50,26 +51,26 @@ class Builtin:
     # -- listening
 
     def start(self) -> None:
-        S.observer = self
+        process_state.observer = self
 
     def stop(self) -> None:
-        if S.observer is self:
-            S.observer = None
+        if process_state.observer is self:
+            process_state.observer = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        before, S.observer = S.observer, self
+        before, process_state.observer = process_state.observer, self
         try:
             yield
         finally:
-            S.observer = before
+            process_state.observer = before
 
     def watch_operations(self, watcher: Callable[..., None] | None) -> None:
         if watcher is not None:
-            S.special += 1
-        elif S.witness is not None:
-            S.special -= 1
-        S.witness = watcher
+            process_state.special += 1
+        elif process_state.witness is not None:
+            process_state.special -= 1
+        process_state.witness = watcher
 
     # -- the engine's slot
 
@@ -125,7 +126,7 @@ class Builtin:
                     op = self._in_place(node) if again else op
                 if again:
                     args = [output for output in following if output is not None]
-            current = L.current
+            current = thread_state.current
             listener.operation(
                 node._seq,
                 weakref.ref(node),
@@ -135,7 +136,7 @@ class Builtin:
                 tuple(args),
                 op,
                 None if current is None else current._seq,
-                L.calls,
+                thread_state.calls,
                 constants(node),
             )
             if self.measured:
@@ -218,7 +219,7 @@ class Builtin:
         return getattr(x, "_raw", x)
 
     def calls(self) -> Sequence[ModuleCall]:
-        return L.calls
+        return thread_state.calls
 
     def optimizers(self) -> type:
         from autograph_cli.torch.optim.optimizer import Optimizer
@@ -233,7 +234,7 @@ class Builtin:
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
-            current = L.current
+            current = thread_state.current
             parent = None if current is None else current._seq
             return self.listener.leaf(node._seq, node.variable, node.__class__, node._like, parent)
         if node._seq not in self.known:
@@ -275,7 +276,7 @@ class Builtin:
 
     def runs(self) -> Node | None:
         """The node whose backward is running."""
-        return L.current
+        return thread_state.current
 
     def adds_up(self, node: Node) -> bool:
         """Whether the node adds up the gradient of a leaf."""

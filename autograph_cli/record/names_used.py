@@ -305,7 +305,7 @@ def _chain(node: ast.AST) -> _Chain | None:
 
 
 def _decides(word: str) -> bool:
-    """Whether a word in a condition tells that the script knows what it may not have: `is_available`, `is_torchaudio_available`."""
+    """Whether a word in a condition tells that the script knows what it may not have, as `is_available` does."""
     return word in _DECIDING or (word.endswith("_available") and word != "is_torch_available")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
-from ._core.state import L
+from ._core.state import thread_state
 from ._core.tensor import Tensor
 from ._core.tensor import disabled as _disabled_torch_function_impl
 from ._ops._errors import LinAlgError as _LinAlgError
@@ -47,12 +47,12 @@ def _get_tracing_state() -> None:
 
 def _is_torch_function_enabled() -> bool:
     """Whether classes are asked instead of functions."""
-    return not L.overrides_off
+    return not thread_state.overrides_off
 
 
 def _is_torch_function_mode_enabled() -> bool:
     """Whether there is a mode that is asked instead of functions."""
-    return bool(L.function_modes) and L.overrides_off < ALL
+    return bool(thread_state.function_modes) and thread_state.overrides_off < ALL
 
 
 def _log_api_usage_once(name: str) -> None:

@@ -1,4 +1,5 @@
-"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's backwards."""
+"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's
+backwards."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ import numpy as np
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import compiled
-from .dtype_limits import limited
+from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, settled
-from .node import edge_of, extra_of, like_of
+from .memory_format import arranged, in_float32, settled
+from .node import INFERENCE, edge_of, extra_of, like_of
 from .overrides import unasked, unknown_operand
-from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
+from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
-from .state import L, S, next_sequence_nr
-from .tensor import Tensor, new
-from .views import make_view, materialize, strides_of
+from .state import next_sequence_nr, process_state, thread_state
+from .tensor import Tensor, materialize, new
+from .views import make_view, strides_of
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -51,14 +53,19 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, limited(op.identifier, device_dispatch.kernel_of(op, device_dispatch.kernels())))
+    kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
+    if op.refuses:
+        kernel = refusing(op.refuses, kernel)
+    if op.opmath:
+        kernel = in_float32(kernel)
+    return arranged(op.memory_format, kernel)
 
 
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
         "__name__": "autograph_cli.torch._core.compiled",
-        "S": S,
-        "L": L,
+        "process_state": process_state,
+        "thread_state": thread_state,
         "OP": op,
         "NODE": op.node,
         "Tensor": Tensor,
@@ -90,7 +97,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "CATEGORY": CATEGORY,
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
-        "wrap_number": dispatch.wrap_number,
+        "wrap_number": wrap_number,
         "unasked": unasked,
         "unknown_operand": unknown_operand,
         "explain": dispatch.explain,
@@ -197,7 +204,10 @@ def _forward(op: Operation, operator: bool = False) -> str:
     ]
     no_edge = " and ".join(_absent(p, f"edge{i}") for i, p in enumerate(op.inputs)) or "True"
     finish = [_view_made(op, every[0], "None")] if op.view else []
-    lines += [f"    if {no_edge} or S.without_grad and not L.grad:", f"        {_without_edge(op)}"]
+    lines += [
+        f"    if {no_edge} or process_state.without_grad and not thread_state.grad:",
+        f"        {_without_edge(op)}",
+    ]
     lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
     if op.inputs:
         lines += _record(op, every)
@@ -227,7 +237,8 @@ def _returned(op: Operation) -> str:
 
 
 def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
-    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is
+    known."""
     if not op.elementwise:
         return []
     every = ", ".join(raws.values())
@@ -261,7 +272,7 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
 
 
 def _general_way(op: Operation, operator: bool) -> list[str]:
-    lines = ["    if S.special:"]
+    lines = ["    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return general(OP, ({_arguments(op)},))"]
@@ -365,8 +376,9 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         *_expectations(op),
         *_edges_of_results(op),
         *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
-        "    if S.observer is not None:",
-        f"        S.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
+        "    if process_state.observer is not None:",
+        f"        process_state.observer.created(node, ({', '.join(every)},), "
+        f"({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
     ]
     return lines

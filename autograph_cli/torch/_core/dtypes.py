@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from .class_names import Named
-from .state import S
+from .state import process_state
 
 
 class dtype(metaclass=Named):
@@ -118,15 +118,15 @@ def _by_name(name: str) -> dtype:
 def numpy_dtype(t: Any) -> np.dtype[Any]:
     """The NumPy dtype of a torch dtype, or of Python's bool, int, float, complex."""
     if isinstance(t, dtype):
-        if t in _FLOAT8 and not S.float8:
-            S.float8 = True
-            S.reserved += 1
-            S.special += 1
+        if t in _FLOAT8 and not process_state.float8:
+            process_state.float8 = True
+            process_state.reserved += 1
+            process_state.special += 1
         return t.numpy
     python: dict[Any, np.dtype[Any]] = {
         bool: bool_.numpy,
         int: int64.numpy,
-        float: S.default_dtype,
+        float: process_state.default_dtype,
         complex: complex_default(),
     }
     if t in python:
@@ -136,7 +136,7 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
 
 def complex_default() -> np.dtype[Any]:
     """The complex dtype that belongs to the default dtype."""
-    return FROM_NUMPY[S.default_dtype].to_complex().numpy
+    return FROM_NUMPY[process_state.default_dtype].to_complex().numpy
 
 
 _INT_RANK = {int8.numpy: 1, int16.numpy: 2, int32.numpy: 3, int64.numpy: 4}
@@ -235,7 +235,7 @@ def category_dtype(category: int, beside: np.dtype[Any]) -> np.dtype[Any]:
     if category == INTEGRAL:
         return int64.numpy
     if category == FLOATING:
-        return S.default_dtype
+        return process_state.default_dtype
     return FROM_NUMPY[beside].to_complex().numpy if CATEGORY[beside] == FLOATING else complex_default()
 
 
@@ -303,7 +303,8 @@ def not_held(t: np.dtype[Any]) -> RuntimeError:
 
 
 def check_held(number: Any, t: np.dtype[Any]) -> None:
-    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for 255."""
+    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for
+    255."""
     category = CATEGORY[t]
     if isinstance(number, complex) and category < COMPLEX:
         if number.imag and category != BOOLEAN:
@@ -321,7 +322,8 @@ def check_held(number: Any, t: np.dtype[Any]) -> None:
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
-    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary part."""
+    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary
+    part."""
     category = CATEGORY[wanted]
     if isinstance(number, (np.ndarray, np.generic)):
         number = number.item()
@@ -348,7 +350,7 @@ def cast(array: Any, wanted: np.dtype[Any]) -> Any:
 
 
 def to_float8(array: Any, wanted: np.dtype[Any]) -> Any:
-    """Numbers in a dtype of 8 bits, by way of float32: e4m3fn has its largest in the place of infinity, e8m0fnu no sign."""
+    """Numbers in a dtype of 8 bits, by way of float32: e4m3fn has its largest for infinity, e8m0fnu no sign."""
     array = array.astype(np.float32)
     if wanted.type is ml_dtypes.float8_e4m3fn:
         array = array.clip(-448, 448)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """`node` was made by an operation on `inputs`, within the calls of modules `L.calls`."""
+        """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -53,7 +52,7 @@ class BackwardCall:
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
 
-class Shared:
+class ProcessState:
     """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
 
     __slots__ = (
@@ -83,7 +82,8 @@ class Shared:
         self.dispatched = 0
         """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
         self.lazy = 0
-        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special`
+        too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
@@ -99,7 +99,7 @@ Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """The call of a module: its number, the module and the arguments."""
 
 
-class Local(threading.local):
+class ThreadState(threading.local):
     """Modes of the current thread."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Local(threading.local):
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
-    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
@@ -140,22 +140,22 @@ class Local(threading.local):
     @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
-        return S.anomaly
+        return process_state.anomaly
 
     @anomaly.setter
     @uninterruptible
     def anomaly(self, on: bool) -> None:
-        S.anomaly = on
+        process_state.anomaly = on
 
     @property
     def check_nan(self) -> bool:
         """Whether not-a-numbers are anomalies."""
-        return S.check_nan
+        return process_state.check_nan
 
     @check_nan.setter
     @uninterruptible
     def check_nan(self, on: bool) -> None:
-        S.check_nan = on
+        process_state.check_nan = on
 
     @property
     def grad(self) -> bool:
@@ -168,9 +168,9 @@ class Local(threading.local):
         if on:
             if not self._grad:
                 self._grad = True
-                S.without_grad -= 1
+                process_state.without_grad -= 1
         elif self._grad:
-            S.without_grad += 1
+            process_state.without_grad += 1
             self._grad = False
 
     @property
@@ -179,43 +179,7 @@ class Local(threading.local):
         return self._grad and not self.inference
 
 
-S = Shared()
-L = Local()
+process_state = ProcessState()
+thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
-
-
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
-)
-
-
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
-    from .autocast import settings as casting
-
-    settings, casts = (
-        (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy - S.dispatched),
-        dict(vars(casting)),
-    )
-    modes = [getattr(L, name) for name in _MODES]
-    try:
-        yield
-    finally:
-        S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved + S.lazy + S.dispatched
-        for name, mode in zip(_MODES, modes, strict=True):
-            setattr(L, name, mode)
-        vars(casting).update(casts)

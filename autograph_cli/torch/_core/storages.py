@@ -46,14 +46,15 @@ def capacity(raw: Any) -> int:
 
 
 def strided(array: Any, shape: tuple[int, ...], strides: Any, xp: Any = np) -> Any:
-    """A window into an array, strides in bytes. NumPy's own takes the kind of float8_e5m2 for that of a float of its own."""
+    """A window into an array, strides in bytes; NumPy's own takes float8_e5m2 for a float that it has."""
     if array.itemsize == 1:
         return xp.lib.stride_tricks.as_strided(array.view(np.uint8), shape, strides).view(array.dtype)
     return xp.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of `raw`."""
+    """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of
+    `raw`."""
     kind = raw.dtype if dtype is None else np.dtype(dtype)
     if raw.__class__ is Lazy:
         return Lazy(window(raw.memory, shape, strides, offset, dtype), raw.bits)
@@ -66,8 +67,8 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     needed = start + (1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))) * kind.itemsize
     if start < 0 or needed > root.nbytes:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {kind.itemsize} requiring a "
-            f"storage size of {needed} are out of bounds for storage of size {root.nbytes}"
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{kind.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
         )
     flat = strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
     flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)

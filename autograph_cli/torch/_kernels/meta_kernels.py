@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import L
+from .._core.state import thread_state
 from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
 from .bessel import Bessel
 from .embedding import MAX
@@ -135,7 +135,7 @@ class MetaKernels(Kernels):
             return Meta(
                 (int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype
             )
-        if L.walk is None:
+        if thread_state.walk is None:
             raise NotImplementedError(NO_DATA)
         return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
 
@@ -25,7 +25,7 @@ def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
     Raises ValueError for ragged sequences, TypeError or RuntimeError for what is no number.
     """
     if isinstance(data, float) and not isinstance(data, np.generic):
-        return _scalar(data, dtype or S.default_dtype)
+        return _scalar(data, dtype or process_state.default_dtype)
     if isinstance(data, np.ndarray):
         known = supported(data)
         return cast(np.array(data, known), dtype or known)[()]
@@ -112,7 +112,7 @@ def _warn_slow() -> None:
 
 def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
     if not flat:
-        return supported(np.asarray(data)) if isinstance(data, np.ndarray) else S.default_dtype
+        return supported(np.asarray(data)) if isinstance(data, np.ndarray) else process_state.default_dtype
     kinds = set(map(type, flat))
     if kinds <= dtypes.PYTHON_CATEGORY.keys():
         return _by_category(max(dtypes.PYTHON_CATEGORY[k] for k in kinds))
@@ -124,7 +124,7 @@ def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
 
 
 def _by_category(category: int) -> np.dtype[Any]:
-    plain = (dtypes.bool_.numpy, dtypes.int64.numpy, S.default_dtype)
+    plain = (dtypes.bool_.numpy, dtypes.int64.numpy, process_state.default_dtype)
     return dtypes.complex_default() if category == dtypes.COMPLEX else plain[category]
 
 

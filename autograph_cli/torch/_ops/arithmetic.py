@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool, wrap_number
+from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import wrap_number
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
@@ -29,6 +30,7 @@ add = operation(
     promotes=True,
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )
@@ -36,14 +38,17 @@ sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
     number_first=True,
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
+    float8="numbers",
     promotes=True,
     number_first=True,
     inline="{self} * {other}",
+    linear="each",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
@@ -82,6 +87,7 @@ pow_tensor = operation(
 )
 pow_scalar = operation(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
+    pointwise=True,
     self=lambda f, grad, self, exponent: (
         f.zeros_like(grad)
         if exponent == 0
@@ -91,6 +97,7 @@ pow_scalar = operation(
 scalar_pow = operation(
     "pow.Scalar(Scalar self, Tensor exponent)",
     node="PowBackward2",
+    pointwise=True,
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
@@ -109,27 +116,39 @@ scalar_pow = operation(
 mul_scalar = operation(
     "mul.Scalar(Tensor self, Scalar other)",
     node="MulBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
 )
 div_scalar = operation(
     "div.Scalar(Tensor self, Scalar other)",
     node="DivBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
 )
 add_scalar = operation(
-    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="AddBackward1", self=lambda f, grad: grad
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="AddBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 sub_scalar = operation(
-    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="SubBackward1", self=lambda f, grad: grad
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="SubBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 rsub_scalar = operation(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="RsubBackward1",
+    pointwise=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 rsub_tensor = operation(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    linear=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
 )
@@ -148,7 +167,7 @@ remainder_of_scalar = operation(
     other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
-    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
+    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", pointwise=True, self=lambda f, grad: grad
 )
 fmod = operation(
     "fmod(Tensor self, Tensor other)",
@@ -157,7 +176,9 @@ fmod = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: right_first(f.div_Tensor_mode(self, other, rounding_mode="trunc"), f.neg(grad)),
 )
-fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
+fmod_scalar = operation(
+    "fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", pointwise=True, self=lambda f, grad: grad
+)
 floor_divide_tensor = operation(
     "floor_divide(Tensor self, Tensor other)",
     promotes=True,
@@ -169,12 +190,14 @@ floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
     node="NotImplemented",
+    pointwise=True,
     self=no_derivative("floor_divide"),
 )
 maximum = operation(
     "maximum(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
     ),
@@ -186,6 +209,7 @@ minimum = operation(
     "minimum(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
     ),
@@ -196,6 +220,7 @@ minimum = operation(
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
@@ -210,6 +235,7 @@ def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> An
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,

@@ -13,11 +13,12 @@ from .._core import dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
+from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 
 # ---------------------------------------------------------------- comparisons
 
@@ -40,12 +41,13 @@ def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
 
 def _comparison(name: str, alias: str, ordered: bool) -> None:
     kernel: Any = _kernel(name, ordered) if ordered else name
-    between = operation(f"{name}(Tensor self, Tensor other)", kernel, promotes=True)
+    between = operation(f"{name}(Tensor self, Tensor other)", kernel, float8=not ordered, promotes=True)
     node = camel(name)
     with_number = operation(
         f"{name}_.Scalar(Tensor self, Scalar other)",
         lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
+        pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
@@ -94,7 +96,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
         close = close | (f.isnan(a) & f.isnan(b))
     if not rtol and not atol:
         return close
-    wide = a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else S.default_dtype
+    wide = (
+        a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else process_state.default_dtype
+    )
     x, y = a.astype(wide), b.astype(wide)
     number = f.xp.abs(y).dtype.type
     error = f.xp.abs(x - y)
@@ -102,7 +106,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 isclose_op = operation(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    _isclose,
+    pointwise=True,
 )
 
 
@@ -144,7 +150,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+publish(operation("isnan(Tensor self)", float8=True, pointwise=True))
+publish(*(operation(f"{name}(Tensor self)", pointwise=True) for name in ("isinf", "isfinite")))
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -158,10 +165,13 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 publish(
     operation(
-        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+        "isreal(Tensor self)",
+        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        float8=True,
+        pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True),
+    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True),
 )
 
 # ---------------------------------------------------------------- logic
@@ -172,8 +182,8 @@ def _logic(name: str) -> Callable[..., Any]:
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
-publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True), inplace=True)
+publish(operation("logical_not(Tensor self)", _logic("logical_not"), pointwise=True), inplace=True)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -208,8 +218,6 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.dispatch import wrap_number
-
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 
 
@@ -221,7 +229,7 @@ for _row in (
     ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"), pointwise=True)
 publish(bitwise_not, inplace=True)
 
 
@@ -295,7 +303,7 @@ class finfo(_Limits):
     """The limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits; TypeError for others."""
 
     def __init__(self, type: Any = None) -> None:
-        kind = (dtypes.FROM_NUMPY[S.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
+        kind = (dtypes.FROM_NUMPY[process_state.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
         if not kind.is_floating_point:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"

@@ -16,15 +16,15 @@ from .._core import generator as samplers
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
 from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.state import L, S
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._core.views import run_inplace
 from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
@@ -92,7 +92,7 @@ _UNSEEN = samplers.Stream()
 
 def stream_of(generator: Generator | None) -> samplers.Stream:
     """The stream to draw from; that of the default generator for None."""
-    if S.reserved and L.on_meta:
+    if process_state.reserved and thread_state.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
@@ -146,7 +146,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
     """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
-    if raw.__class__ is Meta or L.on_meta:
+    if raw.__class__ is Meta or thread_state.on_meta:
         small = miniature(without_memory(raw))
         with on_meta():
             return enlarged(raw.shape, samplers.in_order(draw, small))
@@ -155,7 +155,7 @@ def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
 
 def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
     """Random numbers of a shape; of an array without memory the dtype only."""
-    return Meta(shape, draw((1,)).dtype) if L.on_meta else draw(shape)
+    return Meta(shape, draw((1,)).dtype) if thread_state.on_meta else draw(shape)
 
 
 def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
@@ -173,14 +173,14 @@ def _new(
     name: str, shape: tuple[int, ...], draw: Callable[..., Any], requires_grad: bool = False, out: Any = None
 ) -> Tensor:
     """A tensor of random numbers; under vmap as its randomness says."""
-    if L.levels and out is None:
+    if thread_state.levels and out is None:
         found = randomness.drawn(shape, draw)
         return found.requires_grad_() if requires_grad else found
     return finish(name, drawn(draw, shape), requires_grad, out)
 
 
 def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
-    if L.levels:
+    if thread_state.levels:
         return _new(name, input._raw.shape, draw, requires_grad)
     return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
 
@@ -310,7 +310,7 @@ def randperm(
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
     draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
-    if L.levels and out is None:
+    if thread_state.levels and out is None:
         return randomness.drawn_each(draw)
     return finish("randperm", draw(), requires_grad, out)
 
@@ -334,7 +334,7 @@ def multinomial(
 
 def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     """The rows of each sample drawn after those of the one before."""
-    level = randomness.innermost() if L.levels else None
+    level = randomness.innermost() if thread_state.levels else None
     if level is None:
         return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, count, replacement)))
     with below(level):
@@ -369,7 +369,7 @@ def _sampler(name: str) -> Callable[..., Any]:
 
 def _fills(schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, self=_zeros)
+    made: Any = operation(schema, sampler, node=node, random=True, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -457,16 +457,21 @@ _bernoulli_each = operation(
     "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
     _each,
     node="BernoulliBackward1",
+    random=True,
     self=_zeros,
     p=_zeros,
 )
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
     lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
+    random=True,
     self=_zeros,
 )
 _bernoulli_p = operation(
-    "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
+    "bernoulli.p(Tensor self, float p, Generator? generator=None)",
+    _sampler("bernoulli"),
+    node="NotImplemented",
+    random=True,
 )
 
 
@@ -510,12 +515,14 @@ _normal_mean = operation(
     _around,
     node="NormalBackward1",
     saved={"mean_sym_sizes": "mean_sizes"},
+    random=True,
     mean=_zeros,
 )
 _normal_std = operation(
     "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward2",
+    random=True,
     std=_zeros,
 )
 _normal_both = operation(
@@ -523,6 +530,7 @@ _normal_both = operation(
     _around,
     node="NormalBackward3",
     saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
+    random=True,
     mean=_zeros,
     std=_zeros,
 )

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import wrap_number
+from .._core.dispatch import kernels
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 from ._errors import not_implemented
 
 ROOT_PI = math.sqrt(math.pi)
@@ -19,6 +20,7 @@ ROOT_PI = math.sqrt(math.pi)
 erf = operation(
     "erf(Tensor self)",
     floating=True,
+    memory_format="preserve",
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
 )
 erfc = operation(
@@ -29,6 +31,7 @@ erfc = operation(
 erfcx = operation(
     "special_erfcx(Tensor self)",
     floating=True,
+    refuses={"e": "erfcx_cpu"},
     self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
 )
 erfinv = operation(
@@ -39,6 +42,7 @@ erfinv = operation(
 ndtri = operation(
     "special_ndtri(Tensor self)",
     floating=True,
+    refuses={"e": "ndtri_cpu"},
     self=lambda f, grad, result: right_first(
         f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)), f.mul_Scalar(grad, math.sqrt(2 * math.pi))
     ),
@@ -46,6 +50,7 @@ ndtri = operation(
 log_ndtr = operation(
     "special_log_ndtr(Tensor self)",
     floating=True,
+    refuses={"e": "log_ndtr_cpu"},
     self=lambda f, grad, self, result: right_first(
         f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
         f.div_Scalar(grad, math.sqrt(2 * math.pi)),
@@ -53,11 +58,14 @@ log_ndtr = operation(
 )
 lgamma = operation("lgamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.digamma(self))
 digamma = operation("digamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.polygamma(1, self))
-polygamma_op = operation("polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self))
+polygamma_op = operation(
+    "polygamma(int n, Tensor self)", pointwise=True, self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self)
+)
 polygamma_in_place = operation(
     "polygamma_(Tensor self, int n)",
     lambda f, x, n: f.polygamma(n, x),
     node="PolygammaBackward1",
+    pointwise=True,
     self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self),
 )
 mvlgamma_op = operation(
@@ -126,11 +134,13 @@ def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     number_first = operation(
         f"{special}{name}.self_scalar(Scalar self, Tensor other)",
         node=f"{node}1",
+        pointwise=True,
         other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
     )
     number_second = operation(
         f"{special}{name}.other_scalar(Tensor self, Scalar other)",
         node=f"{node}2",
+        pointwise=True,
         self=lambda f, grad, self, other: _by_first(
             f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift
         ),
@@ -152,17 +162,20 @@ zeta_tensors = operation(
     "special_zeta(Tensor self, Tensor other)",
     promotes=True,
     floating=True,
+    refuses={"e": "zeta_cpu"},
     self=not_implemented("zeta"),
     other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
 )
 zeta_number_first = operation(
     "special_zeta.self_scalar(Scalar self, Tensor other)",
     node="SpecialZetaBackward1",
+    pointwise=True,
     other=lambda f, grad, self, other: f.mul_Scalar(grad, -self) * f.special_zeta_self_scalar(self + 1.0, other),
 )
 zeta_number_second = operation(
     "special_zeta.other_scalar(Tensor self, Scalar other)",
     node="SpecialZetaBackward2",
+    pointwise=True,
     self=not_implemented("zeta"),
 )
 
@@ -194,10 +207,14 @@ POLYNOMIALS = (
     "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w",
 )
-plain = {name: operation(f"special_{name}(Tensor self)", floating=True) for name in NOT_DIFFERENTIABLE}
+plain = {
+    name: operation(f"special_{name}(Tensor self)", floating=True, refuses={"e": f"{name}_cpu"})
+    for name in NOT_DIFFERENTIABLE
+}
 """The functions that PyTorch does not differentiate."""
 polynomials = {
-    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True) for name in POLYNOMIALS
+    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True, refuses={"e": f"{name}_cpu"})
+    for name in POLYNOMIALS
 }
 publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
 
@@ -260,8 +277,6 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-
     return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
 

@@ -8,21 +8,10 @@ from .._core import dtypes
 from .._core.dispatch import annotate
 from .._core.node import Edge, View, has_no_history, like_of
 from .._core.saved_tensors import SavedResult, save
-from .._core.state import S
-from .._core.tensor import Tensor, make
+from .._core.state import process_state
+from .._core.tensor import Tensor, counter, make, materialize
 from .._core.user_warnings import warn
-from .._core.views import (
-    CUSTOM,
-    MULTIPLE,
-    NO_GRAD,
-    bump,
-    check_inplace,
-    counter,
-    make_view,
-    materialize,
-    move_retained,
-    rebase,
-)
+from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction
@@ -56,8 +45,8 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
     _save(node, args, outputs, record)
     node._constant = constant
     node.to_save = node.dirty_tensors = node.non_differentiable = None
-    if record and S.observer is not None:
-        S.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
+    if record and process_state.observer is not None:
+        process_state.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
     if record and dirty and outputs[0]._edge.__class__ is View and among(outputs[0], dirty):
         rebase(outputs[0], node)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]

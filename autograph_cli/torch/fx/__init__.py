@@ -1,4 +1,4 @@
-"""`torch.fx`: the names that libraries import and annotate with. Graphs of code are PyTorch's own: whatever would trace is refused."""
+"""`torch.fx`: the names that libraries import and annotate with; whatever would trace is refused."""
 
 from __future__ import annotations
 

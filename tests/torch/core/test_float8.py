@@ -14,12 +14,12 @@ RECORDED = json.loads(EXPECTED.read_text())
 @pytest.fixture(autouse=True)
 def _as_before() -> Any:
     """A dtype of 8 bits sends all operations the general way from then on; other tests are to take the short one."""
-    from autograph_cli.torch._core.state import S
+    from autograph_cli.torch._core.state import process_state as state
 
-    before = S.float8
+    before = state.float8
     yield
-    if S.float8 and not before:
-        S.float8, S.reserved, S.special = False, S.reserved - 1, S.special - 1
+    if state.float8 and not before:
+        state.float8, state.reserved, state.special = False, state.reserved - 1, state.special - 1
 
 
 @pytest.mark.parametrize("kind", DTYPES)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from tests.torch.ops.record_sparse import EXPECTED, outcome, rows
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -29,12 +29,12 @@ def test_it_is_as_in_pytorch(text):
 
 def test_where_no_sparse_tensor_is_alive_nothing_is_slower():
     gc.collect()
-    before = S.special, S.reserved, S.sparse
+    before = process_state.special, process_state.reserved, process_state.sparse
     x = torch.eye(3).to_sparse()
-    assert (S.special, S.reserved, S.sparse) == tuple(n + 1 for n in before)
+    assert (process_state.special, process_state.reserved, process_state.sparse) == tuple(n + 1 for n in before)
     del x
     gc.collect()
-    assert (S.special, S.reserved, S.sparse) == before
+    assert (process_state.special, process_state.reserved, process_state.sparse) == before
 
 
 @pytest.mark.parametrize(
