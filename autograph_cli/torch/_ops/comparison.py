@@ -182,7 +182,12 @@ def _logic(name: str) -> Callable[..., Any]:
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True), inplace=True)
+    publish(
+        operation(
+            f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True, vmap_inplace="inplace arithmetic"
+        ),
+        inplace=True,
+    )
 publish(operation("logical_not(Tensor self)", _logic("logical_not"), pointwise=True), inplace=True)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching, batching_rules, dims, dispatch, dtypes
 from .._core import device as devices
-from .._core import dims, dispatch, dtypes
 from .._core import layout as layouts
 from .._core.device_dispatch import NO_DATA, without_memory
 from .._core.memory_format import channels_last_order, copied, permuted_strides, settled, suggests_channels_last
@@ -51,6 +51,7 @@ to_copy = operation(
     float8=True,
     pointwise=True,
     linear=True,
+    batch=batching_rules.to_copy,
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )
 to_copy_plain = operation(
@@ -58,6 +59,7 @@ to_copy_plain = operation(
     _copied,
     float8=True,
     pointwise=True,
+    batch=batching_rules.to_copy,
 )
 
 
@@ -96,6 +98,7 @@ clone_in_format = operation(
     node="CloneBackward0",
     pointwise=True,
     linear=True,
+    batch=batching.folded,
     self=lambda f, grad: grad,
 )
 

@@ -6,7 +6,7 @@ import cmath
 import math
 from typing import Any
 
-from .._core import dtypes
+from .._core import batching_rules, dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
@@ -22,6 +22,7 @@ abs = operation(
     float8="numbers",
     pointwise=True,
     refuses={"b": "abs_cpu"},
+    complex_inplace=False,
     self=lambda f, grad, self: grad * f.sgn(self),
 )
 exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
@@ -115,6 +116,7 @@ atan2 = operation(
     promotes=True,
     strict=True,
     floating=True,
+    vmap_inplace="broadcast",
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
@@ -190,6 +192,8 @@ masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
     memory_format="contiguous",
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
@@ -198,6 +202,9 @@ masked_fill_tensor = operation(
     pointwise=True,
     linear=True,
     memory_format="contiguous",
+    batch=batching_rules.masked_fill,
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -208,18 +215,21 @@ clamp_scalar = operation(
     node="ClampBackward1",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
