@@ -9,7 +9,7 @@ import numpy as np
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
-from .._arrays.storages import address, offset_in, owner, window
+from .._arrays.storages import address, offset_in, owner, strided, window
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, like_of
 from .op_namespace import operations, table
@@ -105,7 +105,7 @@ def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, 
     if not all(shape):
         return np.empty(shape, dtype)
     flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
+    return strided(flat, shape, [s * flat.itemsize for s in strides])
 
 
 def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:

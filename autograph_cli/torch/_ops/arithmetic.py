@@ -46,6 +46,7 @@ sub = operation(
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
+    float8="numbers",
     promotes=True,
     number_first=True,
     inline="{self} * {other}",

@@ -16,6 +16,7 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    float8=True,
     memory_format="channels_last",
     batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),

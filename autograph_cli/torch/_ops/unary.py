@@ -19,6 +19,7 @@ from .._core.tensor import Tensor, make
 neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
 abs = operation(
     "abs(Tensor self)",
+    float8="numbers",
     pointwise=True,
     refuses={"b": "abs_cpu"},
     complex_inplace=False,
@@ -186,7 +187,7 @@ sign = operation(
 sgn = operation(
     "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
 )
-clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
+clone = operation("clone(Tensor self)", float8=True, pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
