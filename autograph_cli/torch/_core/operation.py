@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import memory_format, op_traits, saved_attributes
+from . import docstrings, memory_format, op_traits, saved_attributes
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -190,13 +190,14 @@ def operation(
     schema: str,
     kernel: str | Callable[..., Any] | None = None,
     *,
+    doc: str = "",
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
+    `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
     name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
     they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
     a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
@@ -228,6 +229,8 @@ def operation(
     from .codegen import install
 
     install(record)
+    if doc:
+        record.function.__doc__ = docstrings.of_operation(record, doc)
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)
     return record.function

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .._core import dtypes
+from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
@@ -74,6 +74,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         return found
 
     choose.__name__ = change.__name__ = name
+    change.__doc__ = docstrings.in_place(name)
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
     overloaded(inplace=False, aliases=(alias,))(choose)
     for known in (name, alias):
@@ -146,7 +147,14 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+publish(
+    operation(
+        "isnan(Tensor self)",
+        doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
+    ),
+    operation("isinf(Tensor self)", doc="Where an element is infinite, of either sign, as booleans."),
+    operation("isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans."),
+)
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -160,10 +168,20 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 publish(
     operation(
-        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+        "isreal(Tensor self)",
+        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        doc="Where the imaginary part of an element is 0, as booleans.",
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+    operation(
+        "isposinf(Tensor self)",
+        _infinite(1, "isposinf"),
+        doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
+    ),
+    operation(
+        "isneginf(Tensor self)",
+        _infinite(-1, "isneginf"),
+        doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
+    ),
 )
 
 # ---------------------------------------------------------------- logic
@@ -173,9 +191,17 @@ def _logic(name: str) -> Callable[..., Any]:
     return lambda f, *raws: getattr(f, name)(*(a.astype(bool) for a in raws))
 
 
-for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
-publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+for _name, _where in (
+    ("logical_and", "both elements are not zero"),
+    ("logical_or", "one of both elements, or both, are not zero"),
+    ("logical_xor", "just one of both elements is not zero"),
+):
+    _doc = f"Where {_where}, as booleans."
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), doc=_doc), inplace=True)
+publish(
+    operation("logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans."),
+    inplace=True,
+)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -190,10 +216,11 @@ def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
     return run
 
 
-def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
+def _bit_operator(name: str, ufunc: str, label: str, symbol: str, doc: str) -> None:
     made: Any = operation(
         f"{name}(Tensor self, Tensor other)",
         _bits(ufunc, label, symbol.endswith("shift")),
+        doc=doc,
         promotes=True,
         number_first=True,
     )
@@ -216,14 +243,42 @@ def _wrapped(number: Any, beside: Tensor) -> Tensor:
 
 
 for _row in (
-    ("bitwise_and", "bitwise_and", "bitwise_and", "and"),
-    ("bitwise_or", "bitwise_or", "bitwise_or", "or"),
-    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor"),
-    ("bitwise_left_shift", "left_shift", "lshift", "lshift"),
-    ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
+    (
+        "bitwise_and",
+        "bitwise_and",
+        "bitwise_and",
+        "and",
+        "The bits that are set in both integers; of booleans, the logical and.",
+    ),
+    (
+        "bitwise_or",
+        "bitwise_or",
+        "bitwise_or",
+        "or",
+        "The bits that are set in one of both integers or in both; of booleans, the logical or.",
+    ),
+    (
+        "bitwise_xor",
+        "bitwise_xor",
+        "bitwise_xor",
+        "xor",
+        "The bits in which both integers differ; of booleans, where they do.",
+    ),
+    (
+        "bitwise_left_shift",
+        "left_shift",
+        "lshift",
+        "lshift",
+        "`input * 2 ** other` of integers; bits beyond the dtype are lost.",
+    ),
+    ("bitwise_right_shift", "right_shift", "rshift", "rshift", "`input / 2 ** other` of integers, rounded down."),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+bitwise_not = operation(
+    "bitwise_not(Tensor self)",
+    _bits("invert", "bitwise_not"),
+    doc="The integer with every bit flipped, `-input - 1` of a signed one; of booleans, the logical not.",
+)
 publish(bitwise_not, inplace=True)
 
 

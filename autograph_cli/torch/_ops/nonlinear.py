@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods, with_out
@@ -27,7 +28,7 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> Any:
+def _with_backward(schema: str, name: str, node: str, needs: str, doc: str = "", **twice: Any) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. The gradient of the backward by `self` is zero unless given.
@@ -38,7 +39,7 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
@@ -157,7 +158,13 @@ hardtanh_op = _with_backward(
     "Hardtanh",
     "Scalar min_val, Scalar max_val",
 )
-hardshrink_op = _with_backward("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", "Hardshrink", "Scalar lambd")
+hardshrink_op = _with_backward(
+    "hardshrink(Tensor self, Scalar lambd=0.5)",
+    "hardshrink",
+    "Hardshrink",
+    "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
+)
 softshrink_op = _with_backward("softshrink(Tensor self, Scalar lambd=0.5)", "softshrink", "Softshrink", "Scalar lambd")
 hardswish_op = _with_backward(
     "hardswish(Tensor self)",
@@ -462,8 +469,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

@@ -61,11 +61,19 @@ operation("_standard_gamma_grad(Tensor self, Tensor output)", node="StandardGamm
 dirichlet_grad = operation("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)")
 dirichlet = operation("_sample_dirichlet(Tensor self, Generator? generator=None)", _dirichlet_kernel)
 poisson = operation(
-    "poisson(Tensor self, Generator? generator=None)", _poisson_kernel, self=lambda f, grad: f.zeros_like(grad)
+    "poisson(Tensor self, Generator? generator=None)",
+    _poisson_kernel,
+    doc="For each element a number drawn from the Poisson distribution of that rate. The gradient is zero.",
+    self=lambda f, grad: f.zeros_like(grad),
 )
 binomial = operation(
     "binomial(Tensor count, Tensor prob, Generator? generator=None)",
     _binomial_kernel,
+    doc=(
+        "For each element a number of successes in `count` trials of probability `prob`, drawn from the "
+        "generator.\n\n"
+        "Both tensors have the shape of the result. The gradient is zero."
+    ),
     node="NotImplemented",
     count=no_derivative("binomial"),
     prob=no_derivative("binomial"),
