@@ -56,7 +56,7 @@ class Drawing:
     roll: bool | None
     tags: bool
     depth: int | None
-    engine: str | None
+    layout: str | None
     title: str
     shown: tuple[str, ...]
     opened_node: str | None = None
@@ -78,7 +78,7 @@ class Drawing:
             roll=self.roll,
             tags=self.tags,
             depth=self.depth,
-            engine=self.engine,
+            layout=self.layout,
             title=self.title,
             shown=self.shown,
             inside=self.opened_node,
@@ -129,7 +129,7 @@ class Drawing:
 )
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
-@click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
+@click.option("--layout", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
 @click.pass_context
 def render(
     ctx: click.Context,
@@ -147,7 +147,7 @@ def render(
     roll: bool | None,
     tags: bool,
     depth: int | None,
-    engine: str | None,
+    layout: str | None,
     part: Slice,
     shown: tuple[str, ...],
     opened_node: str | None,
@@ -188,7 +188,7 @@ def render(
         roll,
         tags,
         depth,
-        engine,
+        layout,
         opened.trace.script,
         shown,
         opened_node,

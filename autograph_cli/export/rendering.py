@@ -14,7 +14,7 @@ from autograph_cli.export.folding import fold
 from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.html import Sheet, to_html
 from autograph_cli.export.layered import place
-from autograph_cli.export.layout import BUILT_IN, find_engine, graphviz_svg, png
+from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parameters import inline, inline_if_many
@@ -48,7 +48,7 @@ class Job:
     graph: Graph
     view: str
     title: str
-    engine: str | None
+    layout: str | None
     max_nodes: int | None = None
     roll: bool | None = None
     shown: Collection[str] = USUAL
@@ -149,20 +149,20 @@ VIEWS: dict[str, View] = {
 
 
 def _svg(job: Job) -> str:
-    if job.engine in (None, BUILT_IN):
+    if job.layout in (None, BUILT_IN):
         return to_svg(job.paged())
-    return graphviz_svg(job.scene(job.max_nodes), job.engine)
+    return graphviz_svg(job.scene(job.max_nodes), job.layout)
 
 
 def _png(job: Job) -> bytes:
     placed = job.paged()
     scene = placed.scene
-    if job.engine != "dot":
+    if job.layout != "dot":
         shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
         strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
         if strange:
-            raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the engine dot.")
-    return png(placed, job.engine)
+            raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the layout dot.")
+    return png(placed, job.layout)
 
 
 def _html(job: Job) -> str:
@@ -195,7 +195,7 @@ def render(
     part: Slice | None = None,
     max_nodes: int | None = None,
     roll: bool | None = None,
-    engine: str | None = None,
+    layout: str | None = None,
     title: str = "",
     shown: Collection[str] = USUAL,
     depth: int | None = None,
@@ -226,8 +226,8 @@ def render(
     for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
-    if engine is not None:
-        find_engine(engine)
+    if layout is not None:
+        find_program(layout)
     graph = told_apart(_graph_of(source, view))
     names, title = None if roots is None else tuple(roots), visible(title)
     cut = VIEWS[view](graph, names, order)
@@ -250,7 +250,7 @@ def render(
             shallow,
             view,
             title,
-            engine,
+            layout,
             max_nodes=max_nodes,
             roll=roll,
             shown=shown,

@@ -1,4 +1,5 @@
-"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's backwards."""
+"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's
+backwards."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ import numpy as np
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import compiled
-from .dtype_limits import limited
+from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, settled
-from .node import edge_of, extra_of, like_of
+from .memory_format import arranged, in_float32, settled
+from .node import INFERENCE, edge_of, extra_of, like_of
 from .overrides import unasked, unknown_operand
-from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
+from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, new
-from .views import make_view, materialize, strides_of
+from .tensor import Tensor, materialize, new
+from .views import make_view, strides_of
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -51,7 +53,12 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, limited(op.identifier, device_dispatch.kernel_of(op, device_dispatch.kernels())))
+    kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
+    if op.refuses:
+        kernel = refusing(op.refuses, kernel)
+    if op.opmath:
+        kernel = in_float32(kernel)
+    return arranged(op.memory_format, kernel)
 
 
 def _scope(op: Operation) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "CATEGORY": CATEGORY,
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
-        "wrap_number": dispatch.wrap_number,
+        "wrap_number": wrap_number,
         "unasked": unasked,
         "unknown_operand": unknown_operand,
         "explain": dispatch.explain,
@@ -230,7 +237,8 @@ def _returned(op: Operation) -> str:
 
 
 def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
-    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is
+    known."""
     if not op.elementwise:
         return []
     every = ", ".join(raws.values())
@@ -369,7 +377,8 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         *_edges_of_results(op),
         *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
         "    if process_state.observer is not None:",
-        f"        process_state.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
+        f"        process_state.observer.created(node, ({', '.join(every)},), "
+        f"({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
     ]
     return lines

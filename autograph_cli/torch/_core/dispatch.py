@@ -23,19 +23,21 @@ from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .storages import resized, window
-from .tensor import Tensor, inference_result, make
+from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
 
 
 class Transforms:
-    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
+    """What takes operations over while a transform runs; interpret.py fills it in. All may answer NotImplemented."""
 
     operation: Callable[..., Any]
     inplace: Callable[..., Any]
@@ -46,7 +48,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
     if thread_state.autocast is not None:
-        args = autocast.adapted(op.name, args)
+        args = autocast.adapted(op.autocast, args)
     if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
@@ -57,7 +59,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     begun = 0 if process_state.witness is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
-        results = autocast.lowered(op.name, results)
+        results = autocast.lowered(op.autocast, results)
     took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if process_state.witness is not None:
@@ -79,7 +81,8 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 
 
 def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
-    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does itself."""
+    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
+    itself."""
     if process_state.dispatched:
         found = dispatched.ask(op, args, in_place)
         if found is not None:
@@ -113,7 +116,8 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
 
 
 def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
-    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by then."""
+    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by
+    then."""
     if thread_state.records:
         edges_of(op, args)
     error = sys.exc_info()[1]
@@ -178,8 +182,8 @@ def check_bool(number: Any) -> None:
     """Raise PyTorch's error where a truth is to be subtracted."""
     if number is True or number is False:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -204,8 +208,8 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if thread_state.grad and any(t.requires_grad for t in [*given, *targets]):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
     if by_elements(op):
         check_out_apart(targets, given)
@@ -249,10 +253,10 @@ def put(target: Tensor, raw: Any) -> None:
             return
         if target._raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
-                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
-                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
-                "resizing it, inplace, to zero elements with t.resize_(0)."
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which "
+                f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
+                "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
@@ -310,8 +314,6 @@ def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     """Raise what PyTorch says of wrong arguments of the function that an operation is."""
-    from .parsing import parser
-
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
@@ -340,64 +342,8 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
-def plain_number(x: Any) -> Any:
-    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real number."""
-    if not isinstance(x, np.generic):
-        return x
-    if isinstance(x, np.integer):
-        return int(x)
-    return complex(x) if isinstance(x, complex) else float(x.real)
-
-
-_numbers: dict[Any, Tensor] = {}
-"""0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
-
-
 _OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
-
-
-def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for integers."""
-    number = plain_number(number)
-    dtype = beside._raw.dtype
-    if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
-        dtype = process_state.default_dtype
-    key = (number.__class__, number, dtype)
-    found = _numbers.get(key)
-    if found is not None and number:
-        return found
-    wanted = dtypes.number_dtype(number, dtype)
-    wrapped = make(dtypes.cast_number(number, wanted))
-    if len(_numbers) >= 512:
-        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
-    _numbers[key] = wrapped
-    return wrapped
-
-
-def number_of(tensor: Any) -> Any:
-    """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
-
-
-def is_wrapped_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 # ---------------------------------------------------------------- the node

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._kernels.meta import Geometry, Meta
+from .op_namespace import operations
 from .state import process_state
 
 ask: Any = None
@@ -17,13 +18,19 @@ made_like: Any = None
 """Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
 ask_for: Any = None
 """Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
+default: Any = None
+"""What a class that is asked does by default."""
+make: Any = None
+"""The tensor of an instance (see tensor.py)."""
 
 
 class Dispatched(Geometry):
-    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies share.
+    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies
+    share.
 
-    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive, operations take the
-    general way and backward runs formulas as operations. Whoever reads elements past an operation gets a NotImplementedError.
+    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
+    operations take the general way and backward runs formulas as operations. Whoever reads elements past an operation
+    gets a NotImplementedError.
     """
 
     __slots__ = ("__weakref__", "_geometry", "attributes", "kind", "memory")
@@ -48,14 +55,12 @@ class Dispatched(Geometry):
 
     def _refusal(self, name: str) -> NotImplementedError:
         return NotImplementedError(
-            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not available in "
-            "autograph's engine: read the tensor that it holds"
+            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not "
+            "available in autograph's engine: read the tensor that it holds"
         )
 
     def item(self) -> Any:
         """The number that the class says it is."""
-        from .tensor import make
-
         return ask_for("_local_scalar_dense", make(self))
 
     def __bool__(self) -> bool:
@@ -63,15 +68,9 @@ class Dispatched(Geometry):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two gradients."""
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(self), make(other))._raw
 
     def __radd__(self, other: Any) -> Any:
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(other), make(self))._raw
 
     def detached(self, tensor: Any) -> Any:

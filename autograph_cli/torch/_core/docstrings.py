@@ -29,7 +29,8 @@ def in_place(name: str) -> str:
     """The docstring of `name_`."""
     return (
         f"`{name}` in place: overwrites `input` with the result and returns it.\n\n"
-        "RuntimeError if `input` is a leaf that requires a gradient, or if the result has another shape or does not fit its dtype."
+        "RuntimeError if `input` is a leaf that requires a gradient, or if the result has another shape or does not "
+        "fit its dtype."
     )
 
 

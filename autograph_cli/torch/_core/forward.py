@@ -1,7 +1,8 @@
 """Forward mode: the tangent of each operation, from what its record says. There is no second table of derivatives.
 
-Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents, and
-all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp` is the `jvp`.
+Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents,
+and all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp`
+is the `jvp`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import numpy as np
 
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
-from .interpreter_stack import DualLevel
+from .inplace import run_inplace as run_inplace_
+from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
 from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped
+from .tensor import Tensor, Wrapped, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ Tangents = list[Any]
 """For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
 
 
+@interprets(DualLevel, "run")
 def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
@@ -44,7 +47,8 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def follows(level: DualLevel) -> bool:
-    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a transform."""
+    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a
+    transform."""
     return thread_state.forward and not (level.by_hand and thread_state.inference)
 
 
@@ -185,8 +189,9 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
     if primal._raw.shape != tangent._raw.shape:
         raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size "
+            f"{list(tangent._raw.shape)}."
         )
 
 
@@ -240,7 +245,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 
 
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents
+    (`self_t`)."""
     assert op.tangent is not None
     if not any(o._raw.size for o in outputs):
         return [zeros_like(o) for o in outputs]
@@ -253,8 +259,8 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 
 def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
-    gradient, and their products with the tangent are those of its tangent."""
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each
+    have a gradient, and their products with the tangent are those of its tangent."""
     node, output = formula_node(op, primals, outputs), outputs[0]
     units = (1, 1j) if is_complex(output) else (1,)
     total: Any = None
@@ -366,7 +372,8 @@ def joined(level: DualLevel, args: Any) -> Any:
 
 
 def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
-    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its
+    base."""
     if isinstance(x, Dual):
         return
     if x.__class__ is not Tensor:
@@ -375,7 +382,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base = edge.base
-        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
         x._viewed = base
         edge.base = base._primal
@@ -397,6 +404,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     return dispatch.make(made)
 
 
+@interprets(DualLevel, "inplace")
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Change a primal in place, and its tangent with it."""
     args = joined(level, args)
@@ -409,11 +417,11 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
-        views.run_inplace(op, primals)
+        run_inplace_(op, primals)
         return target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    views.run_inplace(op, (target._primal, *primals[1:]))
+    run_inplace_(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
     return target
 
@@ -421,6 +429,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
 # ---------------------------------------------------------------- custom functions
 
 
+@interprets(DualLevel, "function")
 def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)
@@ -445,14 +454,14 @@ def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], out
         raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
     if not node._has_gradient(i, output):
         raise RuntimeError(
-            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
-            "Tensor.You should return None at that position instead."
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+            "differentiable Tensor.You should return None at that position instead."
         )
     changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
     if changed is not None and t is not changed._tangent:
         raise RuntimeError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
-            "inplace, then the jvp function must modify the corresponding gradient inplace."
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
         )
     if changed is not None:
         return changed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor as tensors
 from .interrupts import contextmanager, uninterruptible
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from .transforms import Dual
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 class Level:
     """One running transform; `depth` counts from 1, the outermost."""
 
     __slots__ = ("alive", "depth", "modes", "outer")
 
     follows_all = False
-    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of functions."""
+    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of
+    functions."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -58,11 +62,17 @@ class Level:
         """What `cls.apply(*args)` gives, for a custom Function."""
         raise NotImplementedError
 
+    def refuse_call(self, name: str) -> None:
+        refuse_call(name)
+
+    def refuse_captured(self, tensor: Tensor, name: str) -> None:
+        refuse_captured(tensor, name)
+
     def refuse_out(self, name: str) -> Exception:
         """The error of `out=` with a tensor of this level."""
         return RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
 
 
@@ -82,26 +92,6 @@ class DualLevel(Level):
     def follows_all(self) -> bool:  # type: ignore[override]
         """Whether the level was entered by a transform, not by `forward_ad.dual_level`."""
         return not self.by_hand
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import forward
-
-        return forward.run_inplace(self, op, args)
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
-
-        return reverse.of_duals(self, call)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run_function(self, cls, args)
 
     def refuse_out(self, name: str) -> Exception:
         return NotImplementedError(
@@ -127,30 +117,20 @@ class BatchLevel(Level):
         self.size = size
         self.randomness = randomness
 
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import batching
-
-        return batching.batch(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import batching
-
-        return batching.batch_inplace(self, op, args)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from ..autograd import batched_function
-
-        return batched_function.apply(self, cls, args)
-
     def refuse_out(self, name: str) -> Exception:
         return RuntimeError(
             f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
         )
 
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
 
-        return reverse.of_batches(self, call)
+def interprets(kind: type[Level], name: str) -> Callable[[F], F]:
+    """Make a function the method `name` of a kind of level: how it interprets stands in a file above this one."""
+
+    def put(function: F) -> F:
+        setattr(kind, name, function)
+        return function
+
+    return put
 
 
 _running = [0]
@@ -230,7 +210,8 @@ def is_followed(tensor: Tensor) -> bool:
 
 
 def refuse_captured(tensor: Tensor, name: str) -> None:
-    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
+    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only
+    captured."""
     level = next((level for level in reversed(thread_state.levels) if level.follows_all), None)
     if level is None:
         return
@@ -239,8 +220,8 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
     if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
-            "transformed to explicitly accept the mutated Tensor(s) as inputs."
+            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
 
 
@@ -264,7 +245,7 @@ def refuse_call(name: str) -> None:
     if in_function():
         apis = " (or perhaps using torch.autograd.functional.* APIs)" if name == "requires_grad_" else ""
         raise RuntimeError(
-            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch transform. "
-            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
-            f"call {name}() outside of a function being transformed instead."
+            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch "
+            "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            f"jacfwd, hessian) or call {name}() outside of a function being transformed instead."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,10 @@ import numpy as np
 
 from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
+from .device import CPU, META
+from .dtypes import FROM_NUMPY
+from .op_namespace import operations
+from .size import of_shape
 from .state import next_sequence_nr, thread_state
 
 if TYPE_CHECKING:
@@ -65,7 +68,8 @@ class Extra:
 
 
 class NodeType(type):
-    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in PyTorch."""
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in
+    PyTorch."""
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__name__}'>" if "._core." in cls.__module__ and cls is not Node else super().__repr__()
@@ -83,7 +87,8 @@ class Node(metaclass=NodeType):
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees: bool | Callable[[Any], Any] = True
-    """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for `_kept`."""
+    """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
+    `_kept`."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
@@ -161,7 +166,7 @@ class Node(metaclass=NodeType):
         expected = len(self._like) if self._multiple else 1
         if len(grads) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
-        results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
+        results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
     def __dir__(self) -> list[str]:
@@ -177,22 +182,12 @@ _SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_s
 """How PyTorch's names of a node begin that begin with an underscore."""
 
 
-def _operations() -> Any:
-    from .operation import operations
-
-    return operations
-
-
 class InputMetadata:
     """Shape, dtype and device of one output of a node's operation."""
 
     __slots__ = ("device", "dtype", "shape")
 
     def __init__(self, like: Any) -> None:
-        from .device import CPU, META
-        from .dtypes import FROM_NUMPY
-        from .size import of_shape
-
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
@@ -214,7 +209,8 @@ def extra_of(node: Node) -> Extra:
 
 
 class Handle:
-    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with` block.
+    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with`
+    block.
 
     `extra_dict`: other dicts, one or several, that hold something under the same id.
     """
@@ -275,11 +271,13 @@ class AccumulateGrad(Node):
         return 2**64 - 1
 
     def __call__(self, *grads: Any) -> tuple[()]:
-        from .gradients import accumulate
-
         if grads and grads[0] is not None:
-            accumulate(self.variable, resolved(grads[0]._raw), held=True)
+            operations.accumulate_grad(self.variable, resolved(grads[0]._raw), held=True)
         return ()
+
+
+INFERENCE = [0]
+"""The version counter of all tensors that were made in inference mode: nobody counts."""
 
 
 class _Marker:
@@ -318,7 +316,8 @@ def marks_leaf(edge: Any) -> bool:
 
 
 def has_no_history(tensor: Tensor) -> bool:
-    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was changed."""
+    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was
+    changed."""
     edge = tensor._edge
     return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
@@ -335,14 +334,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return _view_edge()(tensor)
-
-
-@functools.cache
-def _view_edge() -> Callable[[Tensor], Edge | None]:
-    from .views import view_edge
-
-    return view_edge
+    return operations.view_edge(tensor)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -7,12 +7,15 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import autocast, dispatch, docstrings, dtypes
+from . import dispatch, docstrings, dtypes
+from .autocast import autocasts
 from .class_names import type_name
+from .inplace import run_inplace
 from .operation import Operation, operations
 from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -120,8 +123,9 @@ def composite(
 ) -> Callable[[F], F]:
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a part of it,
-    all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a
+    part of it, all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`.
+    `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
@@ -167,7 +171,8 @@ def out_tensors(name: str, out: Any) -> list[Tensor]:
 def no_out(name: str) -> RuntimeError:
     """PyTorch's error for `out=` in the graph."""
     return RuntimeError(
-        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad."
     )
 
 
@@ -219,6 +224,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
+    autocast: str = "",
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -231,9 +237,9 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
-        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
+        run = autocasts(autocast)(run) if autocast else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:

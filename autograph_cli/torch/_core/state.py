@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -80,7 +79,8 @@ class ProcessState:
         self.dispatched = 0
         """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
         self.lazy = 0
-        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special`
+        too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
@@ -118,7 +118,7 @@ class ThreadState(threading.local):
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
-    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
@@ -180,43 +180,3 @@ process_state = ProcessState()
 thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
-
-
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
-)
-
-
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
-    from .autocast import settings as casting
-
-    settings, casts = (
-        (
-            process_state.default_dtype,
-            process_state.default_device,
-            process_state.special - process_state.reserved - process_state.lazy - process_state.dispatched,
-        ),
-        dict(vars(casting)),
-    )
-    modes = [getattr(thread_state, name) for name in _MODES]
-    try:
-        yield
-    finally:
-        process_state.default_dtype, process_state.default_device, special = settings
-        process_state.special = special + process_state.reserved + process_state.lazy + process_state.dispatched
-        for name, mode in zip(_MODES, modes, strict=True):
-            setattr(thread_state, name, mode)
-        vars(casting).update(casts)

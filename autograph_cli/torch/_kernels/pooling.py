@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
 from .meta import readable
 
 Sizes = tuple[int, ...]
@@ -131,7 +132,8 @@ class Pooling:
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
-        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the way."""
+        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the
+        way."""
         windows = np.stack(candidates, -1)
         best = np.maximum.reduce(windows, axis=-1)
         total = np.add.reduce(best, axis=None)
@@ -195,6 +197,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
+    @widened
     def avg_pool(
         self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -208,6 +211,7 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
+    @widened
     def avg_pool_backward(
         self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -233,12 +237,15 @@ class Pooling:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
+    @widened
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
+    @widened
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
 
+    @widened
     def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 3)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool, wrap_number
+from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import wrap_number
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
@@ -30,6 +31,7 @@ add = operation(
     promotes=True,
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )
@@ -38,6 +40,7 @@ sub = operation(
     doc="`input - alpha * other`. RuntimeError for booleans.",
     promotes=True,
     number_first=True,
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
@@ -47,6 +50,7 @@ mul = operation(
     promotes=True,
     number_first=True,
     inline="{self} * {other}",
+    linear="each",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
@@ -86,6 +90,7 @@ pow_tensor = operation(
 )
 pow_scalar = operation(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
+    pointwise=True,
     self=lambda f, grad, self, exponent: (
         f.zeros_like(grad)
         if exponent == 0
@@ -95,6 +100,7 @@ pow_scalar = operation(
 scalar_pow = operation(
     "pow.Scalar(Scalar self, Tensor exponent)",
     node="PowBackward2",
+    pointwise=True,
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
@@ -113,27 +119,39 @@ scalar_pow = operation(
 mul_scalar = operation(
     "mul.Scalar(Tensor self, Scalar other)",
     node="MulBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
 )
 div_scalar = operation(
     "div.Scalar(Tensor self, Scalar other)",
     node="DivBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
 )
 add_scalar = operation(
-    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="AddBackward1", self=lambda f, grad: grad
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="AddBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 sub_scalar = operation(
-    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="SubBackward1", self=lambda f, grad: grad
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="SubBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 rsub_scalar = operation(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="RsubBackward1",
+    pointwise=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 rsub_tensor = operation(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    linear=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
 )
@@ -152,7 +170,7 @@ remainder_of_scalar = operation(
     other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
-    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
+    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", pointwise=True, self=lambda f, grad: grad
 )
 fmod = operation(
     "fmod(Tensor self, Tensor other)",
@@ -161,7 +179,9 @@ fmod = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: right_first(f.div_Tensor_mode(self, other, rounding_mode="trunc"), f.neg(grad)),
 )
-fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
+fmod_scalar = operation(
+    "fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", pointwise=True, self=lambda f, grad: grad
+)
 floor_divide_tensor = operation(
     "floor_divide(Tensor self, Tensor other)",
     promotes=True,
@@ -173,6 +193,7 @@ floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
     node="NotImplemented",
+    pointwise=True,
     self=no_derivative("floor_divide"),
 )
 maximum = operation(
@@ -180,6 +201,7 @@ maximum = operation(
     doc="The larger element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
     ),
@@ -192,6 +214,7 @@ minimum = operation(
     doc="The smaller element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
     ),
@@ -203,6 +226,7 @@ addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
@@ -218,6 +242,7 @@ addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     doc=("`input + value * tensor1 / tensor2`.\n\nRuntimeError for integers, whose quotient would not be one."),
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,

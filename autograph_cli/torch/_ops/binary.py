@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
 from . import arithmetic
 from .results import named_result
 
@@ -54,6 +54,7 @@ copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
+    pointwise=True,
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -63,6 +64,7 @@ fmax = operation(
     doc=("The larger element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmax not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0
     ),
@@ -73,6 +75,7 @@ fmin = operation(
     doc=("The smaller element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmin not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0
     ),
@@ -138,6 +141,7 @@ heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
     node="NotImplemented",
+    pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),
 )
@@ -145,6 +149,7 @@ ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
     lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype)) * f.pow_Scalar(2.0, b),
     node="LdexpBackward0",
+    pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
 )
@@ -152,6 +157,7 @@ lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
     lambda f, a, end, w: _lerp(f, a, end, w),
     node="LerpBackward1",
+    pointwise=True,
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
@@ -250,6 +256,7 @@ nan_to_num = operation(
         "the smallest finite number.\n\n"
         "The gradient is zero where an element was replaced."
     ),
+    pointwise=True,
     self=lambda f, grad, self: grad * f.isfinite(self),
 )
 
@@ -263,6 +270,7 @@ signbit = operation(
     "signbit(Tensor self)",
     _signbit,
     doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
+    pointwise=True,
 )
 
 
@@ -278,10 +286,15 @@ frexp_op = operation(
     _frexp,
     node="FrexpBackward0",
     nondifferentiable=("exponent",),
+    pointwise=True,
     self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
 )
 conj_physically = operation(
-    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
+    "_conj_physical(Tensor self)",
+    node="ConjPhysicalBackward0",
+    pointwise=True,
+    linear=True,
+    self=lambda f, grad: f._conj_physical(grad),
 )
 publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
 publish(conj_physically, logaddexp, logaddexp2, fmax, fmin, signbit)
@@ -358,8 +371,8 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
     base, power = _power_operands(input, exponent)
     if base is not input:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result requires "
-            f"dtype {dtypes.cpp_name(base._raw.dtype)}"
+            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result "
+            f"requires dtype {dtypes.cpp_name(base._raw.dtype)}"
         )
     made: Tensor = input.pow_(power)
     return made

@@ -13,11 +13,12 @@ from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
+from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 
 # ---------------------------------------------------------------- comparisons
 
@@ -46,6 +47,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         f"{name}_.Scalar(Tensor self, Scalar other)",
         lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
+        pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
@@ -105,7 +107,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 isclose_op = operation(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    _isclose,
+    pointwise=True,
 )
 
 
@@ -151,9 +155,12 @@ publish(
     operation(
         "isnan(Tensor self)",
         doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
+        pointwise=True,
     ),
-    operation("isinf(Tensor self)", doc="Where an element is infinite, of either sign, as booleans."),
-    operation("isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans."),
+    operation("isinf(Tensor self)", doc="Where an element is infinite, of either sign, as booleans.", pointwise=True),
+    operation(
+        "isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans.", pointwise=True
+    ),
 )
 
 
@@ -171,16 +178,19 @@ publish(
         "isreal(Tensor self)",
         lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
         doc="Where the imaginary part of an element is 0, as booleans.",
+        pointwise=True,
     ),
     operation(
         "isposinf(Tensor self)",
         _infinite(1, "isposinf"),
         doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
     ),
     operation(
         "isneginf(Tensor self)",
         _infinite(-1, "isneginf"),
         doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
     ),
 )
 
@@ -197,9 +207,11 @@ for _name, _where in (
     ("logical_xor", "just one of both elements is not zero"),
 ):
     _doc = f"Where {_where}, as booleans."
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), doc=_doc), inplace=True)
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), doc=_doc, pointwise=True), inplace=True)
 publish(
-    operation("logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans."),
+    operation(
+        "logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans.", pointwise=True
+    ),
     inplace=True,
 )
 
@@ -237,39 +249,25 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str, doc: str) -> N
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.dispatch import wrap_number
-
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 
 
 for _row in (
-    (
-        "bitwise_and",
-        "bitwise_and",
-        "bitwise_and",
-        "and",
-        "The bits that are set in both integers; of booleans, the logical and.",
-    ),
+    ("bitwise_and", "bitwise_and", "bitwise_and", "and", "The bits that are set in both integers or booleans."),
     (
         "bitwise_or",
         "bitwise_or",
         "bitwise_or",
         "or",
-        "The bits that are set in one of both integers or in both; of booleans, the logical or.",
+        "The bits that are set in one of both integers or booleans, or in both.",
     ),
-    (
-        "bitwise_xor",
-        "bitwise_xor",
-        "bitwise_xor",
-        "xor",
-        "The bits in which both integers differ; of booleans, where they do.",
-    ),
+    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor", "The bits in which both integers or booleans differ."),
     (
         "bitwise_left_shift",
         "left_shift",
         "lshift",
         "lshift",
-        "`input * 2 ** other` of integers; bits beyond the dtype are lost.",
+        "`input * 2 ** other` of integers, without a check for overflow.",
     ),
     ("bitwise_right_shift", "right_shift", "rshift", "rshift", "`input / 2 ** other` of integers, rounded down."),
 ):
@@ -278,6 +276,7 @@ bitwise_not = operation(
     "bitwise_not(Tensor self)",
     _bits("invert", "bitwise_not"),
     doc="The integer with every bit flipped, `-input - 1` of a signed one; of booleans, the logical not.",
+    pointwise=True,
 )
 publish(bitwise_not, inplace=True)
 

@@ -6,25 +6,30 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims, dtypes
-from .._core.autocast import LISTED, autocasts
+from .._core.autocast import autocasts
+from .._core.dispatch import kernels, put
 from .._core.docstrings import documented
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
+from .._core.registry import with_out
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
 from . import unary as unary
 from .binary import conj_physically
 from .padding import constant_pad
+from .rearrange import roll_op
 
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
     node="FftC2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
 )
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
         grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
@@ -32,6 +37,7 @@ r2c = operation(
 c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
     node="FftC2RBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )
 
@@ -109,7 +115,8 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(axes):
             raise RuntimeError(
-                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}"
+                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and "
+                f"shape of length {len(s)}"
             )
     elif s is not None:
         if len(s) > x.ndim:
@@ -143,21 +150,21 @@ def _resized(x: Tensor, sizes: Any, axes: Any) -> Tensor:
 _SUMS = {
     "fft": "The discrete Fourier transform: element j is the sum of `input[k] * exp(-2 pi i j k / n)` over k.",
     "ifft": "The inverse of `{fft}`: element j is the sum of `input[k] * exp(2 pi i j k / n)` over k, divided by n.",
-    "rfft": "`{fft}` of a real tensor, without its redundant half: n // 2 + 1 elements along the last transformed dimension.",
+    "rfft": "`{fft}` of a real tensor without the redundant half: n // 2 + 1 elements along the last dimension.",
     "irfft": "The inverse of `{rfft}`: a real tensor from half of its spectrum. Say its length where that is odd.",
     "hfft": "`{fft}` of a Hermitian signal, given by half of it: a real tensor. Say its length where that is odd.",
     "ihfft": "The inverse of `{hfft}`: half of the Hermitian signal that has this real spectrum.",
-    "fftshift": "The elements of `{fft}` moved so that frequency 0 stands in the middle of `dim` (of every dimension, without it).",
+    "fftshift": "The elements moved so that frequency 0 is in the middle of `dim`, or of every dimension without it.",
     "ifftshift": "The inverse of `fftshift`: frequency 0 moves from the middle to the front.",
 }
 _OVER = {
     "": "It runs along `dim`, which is first cut or filled with zeros to `n`.",
-    "2": "It runs over the two dimensions `dim`, the last two unless said, first cut or filled with zeros to the sizes `s`.",
-    "n": "It runs over the dimensions `dim`, all unless said, first cut or filled with zeros to the sizes `s`.",
+    "2": "It runs over the two dimensions `dim` (the last two), first cut or filled with zeros to the sizes `s`.",
+    "n": "It runs over the dimensions `dim` (all), first cut or filled with zeros to the sizes `s`.",
 }
 _SCALED = (
-    '`norm` says which direction divides by n: "backward" (the inverse only; the default), "forward" or "ortho" (each by the '
-    "square root).\nRuntimeError for a size below 1{}."
+    '`norm` says which direction divides by n: "backward" (the inverse only; the default), "forward" or "ortho" (each '
+    "by the square root).\nRuntimeError for a size below 1{}."
 )
 
 
@@ -263,7 +270,7 @@ def _hfftn(name: str, default: Any) -> Callable[..., Tensor]:
             x = c2c(x, axes[:-1], how, True)
         return c2r(unary.conj(x), axes[-1:], how, last)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
@@ -276,25 +283,20 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
         half = r2c(_resized(_promoted(input), sizes, axes), axes[-1:], how, True)
         return c2c(conj_physically(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
-def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    from .._core.registry import with_out
-
+def _named(run: Callable[..., Tensor], name: str, autocast: str = "fp32") -> Callable[..., Tensor]:
     documented(run, _doc(name), name)
-    known = f"fft_{name}"
-    return with_out(autocasts(known)(run) if known in LISTED else run)
+    return with_out(autocasts(autocast)(run) if autocast else run)
 
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
-        from .rearrange import roll_op
-
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 public: dict[str, Callable[..., Any]] = {
@@ -331,8 +333,6 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        from .._core.dispatch import kernels, put
-
         kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:

@@ -19,9 +19,9 @@ from .._core.size import Size
 from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
 from .._core.storages import address, owner, window
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
-from .._core.views import materialize, strides_of
+from .._core.views import strides_of
 from .._kernels.lazy import Lazy, resolved
 from ._data import warn_scalar
 from .creation import from_numpy

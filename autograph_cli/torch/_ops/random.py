@@ -17,6 +17,7 @@ from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.docstrings import documented
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
 from .._core.memory_format import slowest_first
@@ -25,7 +26,6 @@ from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._core.views import run_inplace
 from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
@@ -372,7 +372,7 @@ def _fills(
     schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = ""
 ) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, self=_zeros)
+    made: Any = operation(schema, sampler, node=node, random=True, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -472,16 +472,21 @@ _bernoulli_each = operation(
     "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
     _each,
     node="BernoulliBackward1",
+    random=True,
     self=_zeros,
     p=_zeros,
 )
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
     lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
+    random=True,
     self=_zeros,
 )
 _bernoulli_p = operation(
-    "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
+    "bernoulli.p(Tensor self, float p, Generator? generator=None)",
+    _sampler("bernoulli"),
+    node="NotImplemented",
+    random=True,
 )
 
 
@@ -525,12 +530,14 @@ _normal_mean = operation(
     _around,
     node="NormalBackward1",
     saved={"mean_sym_sizes": "mean_sizes"},
+    random=True,
     mean=_zeros,
 )
 _normal_std = operation(
     "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward2",
+    random=True,
     std=_zeros,
 )
 _normal_both = operation(
@@ -538,6 +545,7 @@ _normal_both = operation(
     _around,
     node="NormalBackward3",
     saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
+    random=True,
     mean=_zeros,
     std=_zeros,
 )

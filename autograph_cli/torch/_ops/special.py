@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import wrap_number
+from .._core.dispatch import kernels
 from .._core.docstrings import documented
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 from ._errors import not_implemented
 
 ROOT_PI = math.sqrt(math.pi)
@@ -24,6 +25,7 @@ erf = operation(
         "Abramowitz and Stegun, 7.1.1."
     ),
     floating=True,
+    memory_format="preserve",
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
 )
 erfc = operation(
@@ -36,6 +38,7 @@ erfcx = operation(
     "special_erfcx(Tensor self)",
     doc="`exp(input ** 2) * erfc(input)`, which neither overflows nor vanishes where its factors do.",
     floating=True,
+    refuses={"e": "erfcx_cpu"},
     self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
 )
 erfinv = operation(
@@ -52,6 +55,7 @@ ndtri = operation(
         "-inf at 0, inf at 1, nan outside."
     ),
     floating=True,
+    refuses={"e": "ndtri_cpu"},
     self=lambda f, grad, result: right_first(
         f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)), f.mul_Scalar(grad, math.sqrt(2 * math.pi))
     ),
@@ -60,6 +64,7 @@ log_ndtr = operation(
     "special_log_ndtr(Tensor self)",
     doc="The logarithm of `ndtr`, exact also where that is too small for a floating point number.",
     floating=True,
+    refuses={"e": "log_ndtr_cpu"},
     self=lambda f, grad, self, result: right_first(
         f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
         f.div_Scalar(grad, math.sqrt(2 * math.pi)),
@@ -85,11 +90,14 @@ digamma = operation(
     floating=True,
     self=lambda f, grad, self: grad * f.polygamma(1, self),
 )
-polygamma_op = operation("polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self))
+polygamma_op = operation(
+    "polygamma(int n, Tensor self)", pointwise=True, self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self)
+)
 polygamma_in_place = operation(
     "polygamma_(Tensor self, int n)",
     lambda f, x, n: f.polygamma(n, x),
     node="PolygammaBackward1",
+    pointwise=True,
     self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self),
 )
 mvlgamma_op = operation(
@@ -182,11 +190,13 @@ def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     number_first = operation(
         f"{special}{name}.self_scalar(Scalar self, Tensor other)",
         node=f"{node}1",
+        pointwise=True,
         other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
     )
     number_second = operation(
         f"{special}{name}.other_scalar(Tensor self, Scalar other)",
         node=f"{node}2",
+        pointwise=True,
         self=lambda f, grad, self, other: _by_first(
             f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift
         ),
@@ -208,33 +218,36 @@ zeta_tensors = operation(
     "special_zeta(Tensor self, Tensor other)",
     promotes=True,
     floating=True,
+    refuses={"e": "zeta_cpu"},
     self=not_implemented("zeta"),
     other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
 )
 zeta_number_first = operation(
     "special_zeta.self_scalar(Scalar self, Tensor other)",
     node="SpecialZetaBackward1",
+    pointwise=True,
     other=lambda f, grad, self, other: f.mul_Scalar(grad, -self) * f.special_zeta_self_scalar(self + 1.0, other),
 )
 zeta_number_second = operation(
     "special_zeta.other_scalar(Tensor self, Scalar other)",
     node="SpecialZetaBackward2",
+    pointwise=True,
     self=not_implemented("zeta"),
 )
 
 NOT_DIFFERENTIABLE = {
-    "airy_ai": "The Airy function Ai of each element (Abramowitz and Stegun, 10.4).",
-    "bessel_j0": "The Bessel function of the first kind of order 0 (Abramowitz and Stegun, 9.1).",
-    "bessel_j1": "The Bessel function of the first kind of order 1 (Abramowitz and Stegun, 9.1).",
-    "bessel_y0": "The Bessel function of the second kind of order 0, nan below 0 (Abramowitz and Stegun, 9.1).",
-    "bessel_y1": "The Bessel function of the second kind of order 1, nan below 0 (Abramowitz and Stegun, 9.1).",
-    "modified_bessel_i0": "The modified Bessel function of the first kind of order 0 (Abramowitz and Stegun, 9.6); see `i0`.",
-    "modified_bessel_i1": "The modified Bessel function of the first kind of order 1 (Abramowitz and Stegun, 9.6); see `i1`.",
-    "modified_bessel_k0": "The modified Bessel function of the second kind of order 0, nan below 0 (Abramowitz and Stegun, 9.6).",
-    "modified_bessel_k1": "The modified Bessel function of the second kind of order 1, nan below 0 (Abramowitz and Stegun, 9.6).",
+    "airy_ai": "The Airy function Ai of each element (A&S 10.4).",
+    "bessel_j0": "The Bessel function of the first kind of order 0 (A&S 9.1).",
+    "bessel_j1": "The Bessel function of the first kind of order 1 (A&S 9.1).",
+    "bessel_y0": "The Bessel function of the second kind of order 0, nan below 0 (A&S 9.1).",
+    "bessel_y1": "The Bessel function of the second kind of order 1, nan below 0 (A&S 9.1).",
+    "modified_bessel_i0": "The modified Bessel function of the first kind of order 0 (A&S 9.6); see `i0`.",
+    "modified_bessel_i1": "The modified Bessel function of the first kind of order 1 (A&S 9.6); see `i1`.",
+    "modified_bessel_k0": "The modified Bessel function of the second kind of order 0, nan below 0 (A&S 9.6).",
+    "modified_bessel_k1": "The modified Bessel function of the second kind of order 1, nan below 0 (A&S 9.6).",
     "scaled_modified_bessel_k0": "`exp(input) * modified_bessel_k0(input)`, which does not vanish.",
     "scaled_modified_bessel_k1": "`exp(input) * modified_bessel_k1(input)`, which does not vanish.",
-    "spherical_bessel_j0": "`sin(input) / input`, 1 at 0: the spherical Bessel function of order 0 (Abramowitz and Stegun, 10.1.11).",
+    "spherical_bessel_j0": "`sin(input) / input`, 1 at 0: the spherical Bessel function of order 0 (A&S 10.1.11).",
 }
 POLYNOMIALS = {
     "chebyshev_polynomial_t": "The Chebyshev polynomial of the first kind",
@@ -251,12 +264,18 @@ POLYNOMIALS = {
     "shifted_chebyshev_polynomial_w": "The Chebyshev polynomial of the fourth kind, moved to [0, 1],",
 }
 plain = {
-    name: operation(f"special_{name}(Tensor self)", doc=f"{doc} It has no derivative, as in PyTorch.", floating=True)
+    name: operation(
+        f"special_{name}(Tensor self)",
+        doc=f"{doc.replace('A&S', 'Abramowitz and Stegun,')} It has no derivative, as in PyTorch.",
+        floating=True,
+        refuses={"e": f"{name}_cpu"},
+    )
     for name, doc in NOT_DIFFERENTIABLE.items()
 }
 """The functions that PyTorch does not differentiate."""
 polynomials = {
-    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True) for name in POLYNOMIALS
+    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True, refuses={"e": f"{name}_cpu"})
+    for name in POLYNOMIALS
 }
 publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
 
@@ -319,8 +338,6 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-
     return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
 
@@ -402,7 +419,8 @@ xlog1py = _out(
 zeta = _out(
     _zeta,
     "zeta",
-    "The Hurwitz zeta function: the sum of 1 / (k + `other`) ** `input` over k = 0, 1, ...; one of both may be a number.\n\n"
+    "The Hurwitz zeta function, the sum of 1 / (k + `other`) ** `input` over k = 0, 1, ...; one of both may be a "
+    "number.\n\n"
     "It can be differentiated by `other` only; RuntimeError otherwise.",
 )
 

@@ -16,9 +16,9 @@ from .._core.registry import composite
 from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._core.views import bump, check_inplace, rebase, strides_of
 from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_
@@ -126,9 +126,9 @@ def storage(self: Tensor) -> TypedStorage:
             "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
         )
     warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
-        "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()"
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
@@ -243,7 +243,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 @composite(function=False, name="resize_")
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Another shape for the same memory; where it is too small, for new memory, of which what is new is not initialized.
+    """Another shape for the same memory; where it is too small, for new memory, of which what is new is not
+    initialized.
 
     RuntimeError where a gradient is required.
     """

@@ -1,4 +1,5 @@
-"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node itself."""
+"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node
+itself."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from .._core.user_warnings import warn
 from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -152,8 +155,9 @@ class BackwardCFunction(FunctionCtx, Node):
         for g, edge in zip(tensors, self._edges, strict=False):
             if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
                 raise RuntimeError(
-                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
-                    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
+                    "but got false.  (Could this error message be improved?  If so, please report an enhancement "
+                    "request to PyTorch.)"
                 )
 
     def __call__(self, *_: Any) -> Any:
@@ -252,9 +256,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             return cls._applied(args)[1]
         if in_function() and not cls._is_apart():
             raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                "override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -266,8 +270,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _check_batched(cls) -> None:
-        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
-        from .batched_function import has_rule, without_rule
+        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
+        batched."""
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
@@ -325,7 +329,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """(outputs, their batch dimensions) of arguments of which some have a batch dimension; see `torch.vmap`."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @staticmethod
@@ -347,7 +352,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         expected = len(result) if isinstance(result, tuple) else 1
         if len(found) != expected:
             raise RuntimeError(
-                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got {len(found)})"
+                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got "
+                f"{len(found)})"
             )
         return found
 
@@ -399,3 +405,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

@@ -9,20 +9,9 @@ from .._core.dispatch import annotate
 from .._core.node import Edge, View, has_no_history, like_of
 from .._core.saved_tensors import SavedResult, save
 from .._core.state import process_state
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, counter, make, materialize
 from .._core.user_warnings import warn
-from .._core.views import (
-    CUSTOM,
-    MULTIPLE,
-    NO_GRAD,
-    bump,
-    check_inplace,
-    counter,
-    make_view,
-    materialize,
-    move_retained,
-    rebase,
-)
+from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction

@@ -1,4 +1,5 @@
-"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a backward."""
+"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a
+backward."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ import numpy as np
 
 from .._core import dispatched, dtypes
 from .._core.device import CPU
-from .._core.dispatch import written_number
 from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import thread_state
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import written_number
 from .._ops.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -24,8 +25,8 @@ from ._selective import Watcher
 class TorchDispatchMode(Watcher):
     """While its block runs it computes every operation: `__torch_dispatch__(self, func, types, args, kwargs)`.
 
-    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing inside is
-    recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
+    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing
+    inside is recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchDispatchMode):
@@ -113,7 +114,8 @@ def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[
         thread_state.grad = recording
     lines = "".join(f"\n  - tensor subclass {kind!r}" for kind in types)
     raise TypeError(
-        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n{lines}\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned "
+        f"NotImplemented:\n{lines}\n\n"
         "For more information, try re-running with TORCH_LOGS=not_implemented"
     )
 
@@ -183,7 +185,7 @@ def _overload(name: str, args: tuple[Any, ...]) -> str:
     return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
 
 
-dispatched.ask, dispatched.ask_for = _ask, _ask_for
+dispatched.ask, dispatched.ask_for, dispatched.default = _ask, _ask_for, default
 dispatched.made, dispatched.made_like = _made, _made_like
 
 # ---------------------------------------------------------------- what they are given
@@ -212,7 +214,8 @@ def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
 
 
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no history."""
+    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no
+    history."""
     places: list[Any] = []
     named: dict[str, Any] = {}
     ends = 0
