@@ -29,27 +29,6 @@ def _is_same(written: Tensor, read: Tensor) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
 
 
-_APART = frozenset(("index_put", "index_add", "index_copy", "scatter", "scatter_add"))
-"""What must not read a part of the memory that it writes, not even the same place."""
-
-
-_MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
-
-
-_SAME_EVERYWHERE = frozenset(
-    (
-        "fill_Scalar",
-        "zero",
-        "masked_fill_Scalar",
-        "masked_fill_Tensor",
-        "index_fill_int_Scalar",
-        "index_fill_int_Tensor",
-        "index_put",
-    )
-)
-"""What writes one value may write it several times to one place."""
-
-
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
     args = dispatch.operands(op, args)
@@ -66,8 +45,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
     begun = 0 if process_state.witness is None else time.perf_counter_ns()
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
-    if op.name == "abs" and target._raw.dtype.kind == "c":
-        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    if not op.complex_inplace and target._raw.dtype.kind == "c":
+        raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
     _check_apart(op, args)
     found = (
         dispatch.compute(op, args, in_place=True)
@@ -86,9 +65,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         changes(target)
         bump(target)
     else:
-        write(
-            target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args))
-        )
+        write(target, result, apart=not (op.internal_overlap or (op.overwrites and _is_same(*args))))
     if process_state.witness is not None:
         process_state.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
@@ -113,8 +90,8 @@ def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
 def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
     target = args[0]
     for x in args[1:]:
-        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.name not in _MAY_OVERLAP:
-            check_overlap(target._raw, x._raw, op.name in _APART)
+        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.overlap != "any":
+            check_overlap(target._raw, x._raw, op.overlap == "none")
 
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:

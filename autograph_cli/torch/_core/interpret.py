@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from . import batching_layers, batching_rules, dispatch, randomness  # noqa: F401  (rules fill themselves in)
+from . import dispatch, randomness
 from .interpreter_stack import belongs_here, below, born_with, refuse_captured
 from .transforms import inplace_name, top_level
 

@@ -32,6 +32,7 @@ add = operation(
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
     linear=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )
@@ -41,6 +42,7 @@ sub = operation(
     promotes=True,
     number_first=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
@@ -51,6 +53,7 @@ mul = operation(
     number_first=True,
     inline="{self} * {other}",
     linear="each",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
@@ -60,6 +63,7 @@ true_divide = operation(
     promotes="floating",
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: right_first(f.conj(f.div(f.div(self, other), other)), f.neg(grad)),
 )
@@ -69,6 +73,7 @@ div_mode = operation(
     number_first=True,
     node="DivBackward2",
     saved={"rounding_mode": "rounding_mode"},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )
@@ -121,6 +126,7 @@ mul_scalar = operation(
     node="MulBackward1",
     pointwise=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
 )
 div_scalar = operation(
@@ -128,18 +134,21 @@ div_scalar = operation(
     node="DivBackward1",
     pointwise=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
 )
 add_scalar = operation(
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="AddBackward1",
     pointwise=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad: grad,
 )
 sub_scalar = operation(
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="SubBackward1",
     pointwise=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: grad,
 )
 rsub_scalar = operation(

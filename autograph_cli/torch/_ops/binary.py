@@ -45,6 +45,7 @@ copysign_tensor = operation(
     lambda f, a, b: _with_sign(f, *floats(a, b)),
     promotes=True,
     node="CopysignBackward0",
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -55,6 +56,7 @@ copysign_scalar = operation(
     lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
     pointwise=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -198,6 +200,7 @@ clamp_tensor = operation(
     _clamped,
     promotes=True,
     node="ClampBackward0",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: _kept(f, _between(f, self, min, max), grad),
     joint={("min", "max"): lambda f, grad, self, min, max, mask: _bounds_gradients(f, grad, self, min, max, mask)},
 )
@@ -206,6 +209,7 @@ clamp_min_tensor = operation(
     lambda f, a, low: _clamped(f, a, low, None),
     promotes=True,
     node="ClampMinBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: _kept(f, f.ge(self, min), grad),
     min=lambda f, grad, self, min: _kept(f, f.lt(self, min), grad),
 )
@@ -214,6 +218,7 @@ clamp_max_tensor = operation(
     lambda f, a, high: _clamped(f, a, None, high),
     promotes=True,
     node="ClampMaxBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: _kept(f, f.le(self, max), grad),
     max=lambda f, grad, self, max: _kept(f, f.gt(self, max), grad),
 )

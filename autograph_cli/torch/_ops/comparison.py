@@ -206,8 +206,16 @@ for _name, _where in (
     ("logical_or", "one of both elements, or both, are not zero"),
     ("logical_xor", "just one of both elements is not zero"),
 ):
-    _doc = f"Where {_where}, as booleans."
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), doc=_doc, pointwise=True), inplace=True)
+    publish(
+        operation(
+            f"{_name}(Tensor self, Tensor other)",
+            _logic(_name),
+            doc=f"Where {_where}, as booleans.",
+            pointwise=True,
+            vmap_inplace="inplace arithmetic",
+        ),
+        inplace=True,
+    )
 publish(
     operation(
         "logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans.", pointwise=True

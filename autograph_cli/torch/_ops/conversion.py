@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching, batching_rules, dims, dispatch, dtypes
 from .._core import device as devices
-from .._core import dims, dispatch, dtypes
 from .._core import layout as layouts
 from .._core.device_dispatch import NO_DATA, without_memory
 from .._core.docstrings import documented
@@ -51,10 +51,14 @@ to_copy = operation(
     _copied,
     pointwise=True,
     linear=True,
+    batch=batching_rules.to_copy,
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )
 to_copy_plain = operation(
-    "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied, pointwise=True
+    "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
+    _copied,
+    pointwise=True,
+    batch=batching_rules.to_copy,
 )
 
 
@@ -92,6 +96,7 @@ clone_in_format = operation(
     node="CloneBackward0",
     pointwise=True,
     linear=True,
+    batch=batching.folded,
     self=lambda f, grad: grad,
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, generator, randomness
+from .._core import batching, dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
 from .._core.operation import operation
@@ -28,6 +28,7 @@ native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
     lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept),
     nondifferentiable=("result1",),
+    batch=batching.leading,
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels, put
 from .._core.docstrings import documented
@@ -24,12 +24,14 @@ c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
     node="FftC2CBackward0",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
 )
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
         grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
@@ -38,6 +40,7 @@ c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
     node="FftC2RBackward0",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
@@ -29,6 +29,7 @@ index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
     linear=True,
     memory_format=indexed,
+    batch=batching_layers.index,
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
         f.zeros_of(self_sizes, grad), indices, grad, True
     ),
@@ -37,6 +38,10 @@ index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     linear=True,
     memory_format="preserve",
+    batch=batching_layers.index_put,
+    overlap="none",
+    internal_overlap=True,
+    vmap_inplace="index_put_",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -47,6 +52,7 @@ index_put_impl = operation(
     "index_put",
     node="IndexPutImplBackward0",
     linear=True,
+    batch=batching_layers.index_put,
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -57,18 +63,23 @@ gather_op = operation(
     saved={"sparse_grad": lambda: False},
     linear=True,
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
     node="ScatterBackward0",
     linear=True,
+    batch=batching.leading,
+    overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
 scatter_value = operation(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value)",
     node="ScatterBackward1",
+    batch=batching.leading,
+    overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
 )
 scatter_reduced = operation(
@@ -77,11 +88,16 @@ scatter_reduced = operation(
         a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
     ),
     node="NotImplemented",
+    batch=batching.leading,
+    overlap="none",
     self=no_derivative("scatter"),
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
     linear=True,
+    batch=batching.leading,
+    overlap="none",
+    vmap_inplace="scatter_add_",
     self=lambda f, grad: grad,
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
@@ -89,18 +105,23 @@ index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
     linear=True,
     memory_format="own",
+    batch=batching_layers.along_index(batching_layers.gathered),
     self=lambda f, grad, self_sizes, dim, index: f.index_add(f.zeros_of(self_sizes, grad), dim, index, grad),
 )
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
     linear=True,
+    batch=batching_layers.along_index(batching_layers.added),
+    overlap="none",
+    vmap_inplace="index_add_",
     self=lambda f, grad: grad,
     source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
     linear=True,
+    batch=batching_rules.masked_select,
     self=lambda f, grad, self, mask: f.masked_scatter(
         f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad
     ),
@@ -108,6 +129,7 @@ masked_select_op = operation(
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
     linear=True,
+    overlap="any",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
 )
@@ -124,6 +146,9 @@ copy_op = operation(
     node="CopyBackwards",
     saved={"src_sizes": None},
     linear=True,
+    batch=batching_rules.copy,
+    vmap_inplace="inplace arithmetic",
+    overwrites=True,
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )
@@ -131,16 +156,27 @@ fill_scalar = operation(
     "fill.Scalar(Tensor self, Scalar value)",
     node="FillBackward2",
     pointwise=True,
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
     node="FillBackward3",
+    batch=batching_rules.copy,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
 zero_op = operation(
-    "zero(Tensor self)", "zeros_like", node="ZeroBackward0", pointwise=True, self=lambda f, grad: f.zeros_like(grad)
+    "zero(Tensor self)",
+    "zeros_like",
+    node="ZeroBackward0",
+    pointwise=True,
+    internal_overlap=True,
+    self=lambda f, grad: f.zeros_like(grad),
 )
 
 

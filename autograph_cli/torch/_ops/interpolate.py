@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels
 from .._core.dtype_checks import same_scalar
@@ -42,6 +43,7 @@ def _resizing(name: str) -> Any:
         saved=shown,
         linear=True,
         memory_format="channels_last" if dims > 1 and not name.endswith("_aa") else "",
+        batch=batching.folded,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -50,6 +52,7 @@ def _resizing(name: str) -> Any:
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
         linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
             grad, grad_output_sizes[2:], align_corners, scales
         ),
@@ -236,6 +239,7 @@ def _grid_sampler(dims: int) -> Any:
         "grid_sampler",
         node=f"{node}Backward0",
         autocast="fp32",
+        batch=batching.folded,
         joint={
             ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
                 wanted(
@@ -252,6 +256,7 @@ def _grid_sampler(dims: int) -> Any:
         "Tensor)",
         "grid_sampler_backward",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
         joint={
             (
                 "grad_output",
@@ -396,18 +401,21 @@ pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
     linear=True,
     memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
     linear=True,
     memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
     linear=True,
     memory_format="channels_last",
+    batch=batching.folded,
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, generator
+from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
@@ -203,10 +203,12 @@ hardswish_op = _with_backward(
 glu_op = operation(
     "glu(Tensor self, int dim)",
     refuses={"biuc": "glu_cpu"},
+    batch=batching.leading,
     self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim),
 )
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
+    batch=batching.leading,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -255,11 +257,13 @@ threshold_op = operation(
 prelu_op = operation(
     "_prelu_kernel(Tensor self, Tensor weight)",
     node="PreluKernelBackward0",
+    batch=batching.pointwise,
     joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},
 )
 operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
+    batch=batching.leading,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -270,6 +274,7 @@ log_sigmoid_op = operation(
     nondifferentiable=("buffer",),
     refuses={"biuc": "log_sigmoid_cpu"},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
 )
 operation(
@@ -281,6 +286,7 @@ operation(
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     refuses={"biuc": "leaky_relu_cpu"},
+    batch=batching.leading,
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -289,6 +295,7 @@ operation(
     "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
     "training)",
     pointwise=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),

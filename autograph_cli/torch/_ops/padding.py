@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import functions
@@ -22,6 +23,7 @@ constant_pad = operation(
         "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
     ),
     memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
 )
 
@@ -36,12 +38,14 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         linear=True,
         autocast=autocast,
         memory_format="channels_last" if dim > 1 else "",
+        batch=batching.folded,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         node=f"{node}Backward0",
         linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._core import batching, dtypes
 from .._core import dims as dim_sizes
-from .._core import dtypes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -58,6 +58,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
         node=f"{node}BackwardBackward0",
         saved={"self": None},
+        batch=batching.folded,
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -73,6 +74,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{name}(Tensor self, {arguments})",
         node=f"{node}Backward0",
         linear=True,
+        batch=batching.folded,
         **traits,
         self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, f"{name}_backward")(
@@ -83,6 +85,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
         grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
@@ -93,12 +96,14 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{adaptive}(Tensor self, int[] output_size)",
         node=f"{adaptive_node}0",
         linear=True,
+        batch=batching.folded,
         **adaptive_traits,
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
     )
     operation(
         f"{adaptive}_backward(Tensor grad_output, Tensor self)",
         node=f"{adaptive_node}Backward0",
+        batch=batching.folded,
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -114,6 +119,7 @@ maximal = {
         _WINDOW,
         n,
         _SHOWN,
+        batch=batching.folded,
         refuses={"bc": f"max_pool{n}d"},
         memory_format="channels_last",
     )
@@ -125,6 +131,7 @@ adaptive_maximal = {
         "AdaptiveMaxPool2D",
         "int[] output_size",
         2,
+        batch=batching.folded,
         refuses={"biuc": "adaptive_max_pool2d"},
         memory_format="channels_last",
     ),
@@ -133,6 +140,7 @@ adaptive_maximal = {
         "AdaptiveMaxPool3D",
         "int[] output_size",
         3,
+        batch=batching.folded,
         autocast="fp32",
         refuses={"biuc": "adaptive_max_pool3d_cpu"},
     ),
@@ -169,6 +177,7 @@ unpooled = {
         autocast="fp32",
         refuses={"biuc": f"max_unpool{n}d"},
         memory_format="channels_last" if n == 2 else "",
+        batch=batching.folded,
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)

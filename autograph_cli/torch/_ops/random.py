@@ -369,10 +369,10 @@ def _sampler(name: str) -> Callable[..., Any]:
 
 
 def _fills(
-    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = ""
+    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = "", **traits: Any
 ) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, random=True, self=_zeros)
+    made: Any = operation(schema, sampler, node=node, random=True, **traits, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -456,6 +456,7 @@ _bernoulli_one = _fills(
     "BernoulliBackward2",
     _sampler("bernoulli"),
     {"p": 0.5},
+    vmap_inplace="inplace bernoulli",
 )
 
 
@@ -473,6 +474,7 @@ _bernoulli_each = operation(
     _each,
     node="BernoulliBackward1",
     random=True,
+    vmap_inplace="inplace bernoulli",
     self=_zeros,
     p=_zeros,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core import dims as d
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
@@ -16,41 +17,48 @@ flip_op = operation(
     "flip(Tensor self, int[] dims)",
     linear=True,
     memory_format="preserve",
+    batch=partial(batching.leading, empty=False),
     self=lambda f, grad, dims: f.flip(grad, dims),
 )
 roll_op = operation(
     "roll(Tensor self, int[] shifts, int[] dims)",
     linear=True,
     memory_format="contiguous",
+    batch=batching_rules.roll,
     self=lambda f, grad, shifts, dims: f.roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))),
 )
 tril_op = operation(
     "tril(Tensor self, int diagonal=0)",
     linear=True,
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, diagonal: f.tril(grad, diagonal),
 )
 triu_op = operation(
     "triu(Tensor self, int diagonal=0)",
     linear=True,
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, diagonal: f.triu(grad, diagonal),
 )
 repeat_op = operation(
     "repeat(Tensor self, int[] repeats)",
     linear=True,
     memory_format="contiguous",
+    batch=batching_rules.repeat,
     self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes),
 )
 diagonal_copy = operation(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     node="DiagonalBackward0_copy",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
 )
 diag_embed_op = operation(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
     linear=True,
+    batch=partial(batching.leading, more=1),
     self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),
 )
 sort_op = operation(
@@ -58,6 +66,7 @@ sort_op = operation(
     nondifferentiable=("indices",),
     refuses={"c": RuntimeError(" Sort does not support complex dtypes on CPU")},
     memory_format="preserve",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 sort_stable = operation(
@@ -67,6 +76,7 @@ sort_stable = operation(
     nondifferentiable=("indices",),
     refuses={"c": RuntimeError(" Sort does not support complex dtypes on CPU")},
     memory_format="preserve",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 topk_op = operation(
@@ -74,6 +84,7 @@ topk_op = operation(
     nondifferentiable=("indices",),
     refuses={"c": RuntimeError(" topk does not support complex dtypes on CPU")},
     memory_format="own",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 

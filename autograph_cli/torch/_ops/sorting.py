@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
@@ -34,6 +34,7 @@ def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, *
         kernel,
         node=node,
         nondifferentiable=("indices",),
+        batch=batching.leading,
         **traits,
         memory_format="own",
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
@@ -150,6 +151,7 @@ def _runs(name: str, ufunc: str) -> Any:
         refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
         memory_format="contiguous",
+        batch=batching.leading,
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )
 
@@ -192,6 +194,7 @@ logcumsumexp_op = operation(
     pointwise=False,
     refuses={"biu": "logcumsumexp_out_cpu"},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 

@@ -6,7 +6,7 @@ import cmath
 import math
 from typing import Any
 
-from .._core import dtypes
+from .._core import batching_rules, dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
@@ -28,6 +28,7 @@ abs = operation(
     doc="The absolute value of each element; of a complex one its modulus, which is real.",
     pointwise=True,
     refuses={"b": "abs_cpu"},
+    complex_inplace=False,
     self=lambda f, grad, self: grad * f.sgn(self),
 )
 exp = operation(
@@ -173,6 +174,7 @@ atan2 = operation(
     promotes=True,
     strict=True,
     floating=True,
+    vmap_inplace="broadcast",
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )
 tanh = operation(
@@ -276,6 +278,8 @@ masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
     memory_format="contiguous",
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
@@ -284,6 +288,9 @@ masked_fill_tensor = operation(
     pointwise=True,
     linear=True,
     memory_format="contiguous",
+    batch=batching_rules.masked_fill,
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -294,18 +301,21 @@ clamp_scalar = operation(
     node="ClampBackward1",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
     pointwise=True,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, batching_rules, dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -22,13 +23,17 @@ from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
 
 view_op = operation(
-    "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
+    "view(Tensor self, int[] size)",
+    view=True,
+    batch=batching.leading,
+    self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 unsafe_view = operation(
     "_unsafe_view(Tensor self, int[] size)",
     "reshape",
     node="UnsafeViewBackward0",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 reshape_alias = operation(
@@ -36,36 +41,52 @@ reshape_alias = operation(
     lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
     node="ReshapeAliasBackward0",
     view=True,
+    batch=batching_rules.as_strided,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 expand_op = operation(
-    "expand(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes)
+    "expand(Tensor self, int[] size)",
+    view=True,
+    batch=batching_rules.expand,
+    self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes),
 )
 permute_op = operation(
-    "permute(Tensor self, int[] dims)", view=True, self=lambda f, grad, dims: f.permute(grad, inverse_order(dims))
+    "permute(Tensor self, int[] dims)",
+    view=True,
+    batch=batching_rules.permute,
+    self=lambda f, grad, dims: f.permute(grad, inverse_order(dims)),
 )
 transpose_op = operation(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
+    batch=batching.leading,
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
-t_op = operation("t(Tensor self)", view=True, node="TBackward0", self=lambda f, grad: f.t(grad))
+t_op = operation("t(Tensor self)", view=True, node="TBackward0", batch=batching_rules.t, self=lambda f, grad: f.t(grad))
 unsqueeze_op = operation(
-    "unsqueeze(Tensor self, int dim)", view=True, self=lambda f, grad, dim: f.squeeze_dim(grad, dim)
+    "unsqueeze(Tensor self, int dim)",
+    view=True,
+    batch=partial(batching.leading, more=1),
+    self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_all = operation(
-    "squeeze(Tensor self)", view=True, self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes)
+    "squeeze(Tensor self)",
+    view=True,
+    batch=batching_rules.squeeze,
+    self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes),
 )
 squeeze_dim = operation(
     "squeeze.dim(Tensor self, int dim)",
     view=True,
     node="SqueezeBackward1",
+    batch=batching.leading,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 squeeze_dims = operation(
     "squeeze.dims(Tensor self, int[] dim)",
     view=True,
     node="SqueezeBackward2",
+    batch=partial(batching.leading, empty=False),
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
 )
 unsqueeze_in_place = operation(
@@ -73,6 +94,7 @@ unsqueeze_in_place = operation(
     "unsqueeze",
     node="UnsqueezeBackward1",
     linear=True,
+    batch=partial(batching.leading, more=1),
     self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_in_place = operation(
@@ -80,39 +102,45 @@ squeeze_in_place = operation(
     "squeeze_dim",
     node="SqueezeBackward4",
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 select_op = operation(
     "select(Tensor self, int dim, int index)",
     view=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
 )
 select_backward = operation(
     "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)",
     node="SelectBackwardBackward0",
     linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 slice_op = operation(
     "slice(Tensor self, int dim, int start, int end, int step)",
     view=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
 )
 slice_backward = operation(
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
     node="SliceBackwardBackward0",
     linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
 )
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
     saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
+    batch=batching_rules.as_strided,
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
 )
-alias = operation("alias(Tensor self)", view=True, self=lambda f, grad: grad)
+alias = operation("alias(Tensor self)", view=True, batch=batching.pointwise, self=lambda f, grad: grad)
 operation(
     "_fw_primal(Tensor self, int level)",
     lambda f, self, level: f.alias(self),
@@ -123,12 +151,14 @@ operation(
 diagonal_op = operation(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     view=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
 )
 diagonal_backward = operation(
     "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
     node="DiagonalBackwardBackward0",
     linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
 )
 
