@@ -221,6 +221,7 @@ _AT_NEED = (
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "jit",
     "library",

@@ -14,7 +14,7 @@ from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
 from .sparse_arrays import Sparse
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address, offset_in, owner, window
+from .storages import address, offset_in, owner, strided, window
 from .tensor import Tensor, Wrapped, counter, make
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, 
     if not all(shape):
         return np.empty(shape, dtype)
     flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
+    return strided(flat, shape, [s * flat.itemsize for s in strides])
 
 
 def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:

@@ -49,6 +49,7 @@ sub = operation(
 mul = operation(
     "mul(Tensor self, Tensor other)",
     doc="`input * other`.",
+    float8="numbers",
     promotes=True,
     number_first=True,
     inline="{self} * {other}",

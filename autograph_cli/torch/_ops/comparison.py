@@ -41,7 +41,7 @@ def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
 
 def _comparison(name: str, alias: str, ordered: bool) -> None:
     kernel: Any = _kernel(name, ordered) if ordered else name
-    between = operation(f"{name}(Tensor self, Tensor other)", kernel, promotes=True)
+    between = operation(f"{name}(Tensor self, Tensor other)", kernel, float8=not ordered, promotes=True)
     node = camel(name)
     with_number = operation(
         f"{name}_.Scalar(Tensor self, Scalar other)",
@@ -155,6 +155,7 @@ publish(
     operation(
         "isnan(Tensor self)",
         doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
+        float8=True,
         pointwise=True,
     ),
     operation("isinf(Tensor self)", doc="Where an element is infinite, of either sign, as booleans.", pointwise=True),
@@ -178,6 +179,7 @@ publish(
         "isreal(Tensor self)",
         lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
         doc="Where the imaginary part of an element is 0, as booleans.",
+        float8=True,
         pointwise=True,
     ),
     operation(
@@ -366,11 +368,11 @@ class finfo(_Limits):
             )
         limits = ml_dtypes.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize
-        self.eps = float(limits.eps)
+        self.eps = 0.125 if kind.name == "float8_e5m2fnuz" else float(limits.eps)  # as PyTorch has it
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[kind.name]
+        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}.get(kind.name, 0)
         self.dtype = kind.name
 
     def __repr__(self) -> str:

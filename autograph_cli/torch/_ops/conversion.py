@@ -49,6 +49,7 @@ def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
 to_copy = operation(
     "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
     _copied,
+    float8=True,
     pointwise=True,
     linear=True,
     batch=batching_rules.to_copy,
@@ -57,6 +58,7 @@ to_copy = operation(
 to_copy_plain = operation(
     "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
     _copied,
+    float8=True,
     pointwise=True,
     batch=batching_rules.to_copy,
 )
@@ -93,6 +95,7 @@ def _dtype(x: Any) -> Any:
 clone_in_format = operation(
     "clone.format(Tensor self, MemoryFormat memory_format)",
     in_format,
+    float8=True,
     node="CloneBackward0",
     pointwise=True,
     linear=True,

@@ -519,6 +519,8 @@ def set_default_dtype(d: Any) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if d.numpy in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
     process_state.default_dtype = d.numpy
     numbers_made.clear()
 

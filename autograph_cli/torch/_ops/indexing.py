@@ -27,6 +27,7 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    float8=True,
     linear=True,
     memory_format=indexed,
     batch=batching_layers.index,
@@ -36,6 +37,7 @@ index_op = operation(
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    float8=True,
     linear=True,
     memory_format="preserve",
     batch=batching_layers.index_put,
@@ -103,6 +105,7 @@ scatter_add_op = operation(
 )
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
+    float8=True,
     linear=True,
     memory_format="own",
     batch=batching_layers.along_index(batching_layers.gathered),
@@ -120,6 +123,7 @@ index_add_op = operation(
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
+    float8=True,
     linear=True,
     batch=batching_rules.masked_select,
     self=lambda f, grad, self, mask: f.masked_scatter(
@@ -143,6 +147,7 @@ masked_scatter_backward = operation(
 )
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
+    float8=True,
     node="CopyBackwards",
     saved={"src_sizes": None},
     linear=True,
@@ -154,6 +159,7 @@ copy_op = operation(
 )
 fill_scalar = operation(
     "fill.Scalar(Tensor self, Scalar value)",
+    float8=True,
     node="FillBackward2",
     pointwise=True,
     overlap="any",
@@ -163,6 +169,7 @@ fill_scalar = operation(
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
+    float8=True,
     node="FillBackward3",
     batch=batching_rules.copy,
     overlap="any",
@@ -173,6 +180,7 @@ fill_tensor = operation(
 zero_op = operation(
     "zero(Tensor self)",
     "zeros_like",
+    float8=True,
     node="ZeroBackward0",
     pointwise=True,
     internal_overlap=True,

@@ -22,6 +22,7 @@ constant_pad = operation(
         "negative one cuts.\n"
         "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
     ),
+    float8=True,
     memory_format="channels_last",
     batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),

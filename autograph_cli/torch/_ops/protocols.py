@@ -214,7 +214,7 @@ methods["__reduce_ex__"], methods["__deepcopy__"] = _reduce, _deepcopy
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The memory of this tensor as a NumPy array; `force` leaves the graph first.
 
-    RuntimeError where a gradient is required, TypeError for bfloat16, which NumPy does not have.
+    RuntimeError where a gradient is required, TypeError for bfloat16 and float8, which NumPy does not have.
     """
     if thread_state.grad and self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -224,8 +224,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError(
             "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    if self._raw.dtype == dtypes.bfloat16.numpy:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.dtype is dtypes.bfloat16 or self._raw.dtype in dtypes.FLOAT8:
+        raise TypeError(f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
     if thread_state.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if force:

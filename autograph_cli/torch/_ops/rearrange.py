@@ -22,6 +22,7 @@ flip_op = operation(
 )
 roll_op = operation(
     "roll(Tensor self, int[] shifts, int[] dims)",
+    float8=True,
     linear=True,
     memory_format="contiguous",
     batch=batching_rules.roll,
@@ -43,6 +44,7 @@ triu_op = operation(
 )
 repeat_op = operation(
     "repeat(Tensor self, int[] repeats)",
+    float8=True,
     linear=True,
     memory_format="contiguous",
     batch=batching_rules.repeat,
@@ -57,6 +59,7 @@ diagonal_copy = operation(
 )
 diag_embed_op = operation(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
+    float8=True,
     linear=True,
     batch=partial(batching.leading, more=1),
     self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),

@@ -137,10 +137,16 @@ prod_dim = operation(
     self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
 )
 any_op = operation(
-    "any(Tensor self, int[]? dim=None, bool keepdim=False)", memory_format="contiguous", batch=batching.leading
+    "any(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
 )
 all_op = operation(
-    "all(Tensor self, int[]? dim=None, bool keepdim=False)", memory_format="contiguous", batch=batching.leading
+    "all(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
 )
 argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)

@@ -26,6 +26,7 @@ neg = operation(
 abs = operation(
     "abs(Tensor self)",
     doc="The absolute value of each element; of a complex one its modulus, which is real.",
+    float8="numbers",
     pointwise=True,
     refuses={"b": "abs_cpu"},
     complex_inplace=False,
@@ -273,7 +274,7 @@ sgn = operation(
     pointwise=True,
     self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
 )
-clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
+clone = operation("clone(Tensor self)", float8=True, pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
