@@ -184,7 +184,14 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`."""
+    """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
+
+    >>> from autograph_cli import capture, torch
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> graph = capture((x * 2).sum())
+    >>> [node.name for node in graph]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    """
 
     nodes: tuple[Node, ...] = ()
     roots: tuple[Root, ...] = ()

@@ -126,6 +126,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """A dict for whatever the user wants to keep with this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}

@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays.meta import Meta
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
@@ -32,7 +33,9 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula | None = None, **traits: Any) -> Any:
+def _with_backward(
+    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
@@ -44,7 +47,7 @@ def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
@@ -177,6 +180,7 @@ hardshrink_op = _with_backward(
     "hardshrink",
     "Hardshrink",
     "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
     refuses={"biuc": "hardshrink_cpu"},
 )
 softshrink_op = _with_backward(
@@ -524,8 +528,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

@@ -479,6 +479,9 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 @composite(name="pinverse")
 @autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse of matrices (*, m, n), as `linalg.pinv` gives it: (*, n, m). Singular values below `rcond`
+    times the largest are taken for 0.
+    """
     return pinv(input, rcond)
 
 

@@ -21,6 +21,8 @@ from .._core.user_warnings import warn
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
 
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+
 
 class FunctionCtx:
     """What `forward` may do with its `ctx`."""
@@ -93,6 +95,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
