@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.storages import capacity, offset_in
+from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
 from .._core import batching, batching_rules, dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
@@ -17,7 +17,7 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import as_strided_raw, in_shape, spanned, strides_of
+from .._core.views import strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
