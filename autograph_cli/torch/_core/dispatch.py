@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
-from .._kernels.meta import Meta
-from . import autocast, device_dispatch, dims, dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
+from .._arrays.meta import Meta
+from .._arrays.storages import resized, window
+from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
@@ -25,7 +27,6 @@ from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import resized, window
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
@@ -145,7 +146,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -395,7 +396,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
         return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return dispatch.make(made)
 

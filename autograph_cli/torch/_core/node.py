@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
-from .._kernels.meta import Meta
+from .._arrays.lazy import resolved
+from .._arrays.meta import Meta
 from .device import CPU, META
 from .dtypes import FROM_NUMPY
 from .op_namespace import operations
@@ -126,6 +126,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """A dict for whatever the user wants to keep with this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}

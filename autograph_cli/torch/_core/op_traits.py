@@ -24,6 +24,8 @@ class Traits:
     refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
     """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
     kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
+    float8: bool | str = False
+    """Computes in the dtypes of 8 bits; "numbers": but for float8_e8m0fnu, which has scales. Views always do."""
     autocast: str = ""
     """PyTorch's policy: "lower_precision_fp", "fp32" or "promote" (float32 if one of the tensors is);
     "lower_precision_result": casts nothing, but the product inside does, so the result is of the lower dtype."""

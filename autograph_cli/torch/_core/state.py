@@ -61,6 +61,7 @@ class ProcessState:
         "default_device",
         "default_dtype",
         "dispatched",
+        "float8",
         "lazy",
         "observer",
         "reserved",
@@ -74,6 +75,8 @@ class ProcessState:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.float8 = False
+        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.dispatched = 0

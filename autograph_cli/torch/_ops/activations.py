@@ -60,6 +60,10 @@ log_softmax_backward = operation(
 )
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    doc=(
+        "`log(1 + exp(beta * input)) / beta`, a smooth `relu`; the input itself where `beta * input` is "
+        "above `threshold`."
+    ),
     pointwise=True,
     refuses={"biuc": "softplus_cpu"},
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),

@@ -27,6 +27,7 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    float8=True,
     linear=True,
     memory_format=indexed,
     batch=batching_layers.index,
@@ -36,6 +37,7 @@ index_op = operation(
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    float8=True,
     linear=True,
     memory_format="preserve",
     batch=batching_layers.index_put,
@@ -103,6 +105,7 @@ scatter_add_op = operation(
 )
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
+    float8=True,
     linear=True,
     memory_format="own",
     batch=batching_layers.along_index(batching_layers.gathered),
@@ -120,6 +123,7 @@ index_add_op = operation(
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
+    float8=True,
     linear=True,
     batch=batching_rules.masked_select,
     self=lambda f, grad, self, mask: f.masked_scatter(
@@ -143,6 +147,7 @@ masked_scatter_backward = operation(
 )
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
+    float8=True,
     node="torch::autograd::CopyBackwards",
     saved={"src_sizes": None},
     linear=True,
@@ -154,6 +159,7 @@ copy_op = operation(
 )
 fill_scalar = operation(
     "fill.Scalar(Tensor self, Scalar value)",
+    float8=True,
     node="FillBackward2",
     pointwise=True,
     overlap="any",
@@ -163,6 +169,7 @@ fill_scalar = operation(
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
+    float8=True,
     node="FillBackward3",
     batch=batching_rules.copy,
     overlap="any",
@@ -173,6 +180,7 @@ fill_tensor = operation(
 zero_op = operation(
     "zero(Tensor self)",
     "zeros_like",
+    float8=True,
     node="ZeroBackward0",
     pointwise=True,
     internal_overlap=True,
@@ -252,6 +260,13 @@ def zero_(input: Tensor) -> Tensor:
 
 @overloaded()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """`input` with `values` at `indices`, as `input[indices] = values` writes them; with `accumulate` they are
+    added.
+
+    `indices` is a sequence of integer or boolean tensors (or None for a whole dimension), which are broadcast
+    against each other.
+    RuntimeError if the dtypes differ, IndexError for more indices than dimensions or one out of range.
+    """
     if input._raw.dtype != values._raw.dtype:
         cast_to(values, input)
         raise _other_dtype(values, input)
@@ -311,6 +326,12 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
 
 @composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    `index` has as many dimensions as `input` and is no longer than it except along `dim`; the result has its
+    shape.
+    RuntimeError otherwise, or for an index out of range.
+    """
     if sparse_grad and input.requires_grad:
         raise NotImplementedError(
             "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
@@ -324,6 +345,13 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
+    """`input` with the elements of `src` (or one `value`) where `index` says along `dim`: the reverse of `gather`.
+
+    Where an index occurs twice, the last element stays. `reduce` ("add", "multiply") combines them with what is
+    there instead.
+    `index` has as many dimensions as `input` and `src`, and is no longer than `src`; RuntimeError otherwise, or
+    for an index out of range.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
@@ -337,6 +365,10 @@ def scatter(
 
 @overloaded(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    """`input` with the elements of `src` added where `index` says along `dim`.
+
+    Shapes and errors are those of `scatter`.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
@@ -344,6 +376,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
 @composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of `input` along `dim` that the vector `index` names, in its order: a copy.
+
+    RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
+    """
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
@@ -351,6 +387,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @overloaded()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
+    """`input` with `alpha` times the slices of `source` added at `index` along `dim`.
+
+    `source` has the shape of `input` except along `dim`, where it is as long as the vector `index`. IndexError or
+    RuntimeError otherwise.
+    """
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
@@ -409,6 +450,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @overloaded()
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """`input` with the elements of `source`, one after the other, where `mask` holds.
+
+    `mask` is broadcast to `input`. RuntimeError if it is not boolean, if the dtypes differ, or if `source` has
+    too few elements.
+    """
     if mask._raw.dtype != bool:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._raw.dtype)}"

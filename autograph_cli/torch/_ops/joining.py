@@ -17,6 +17,7 @@ from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
     linear=True,
     autocast="promote",
@@ -26,6 +27,7 @@ cat_op = operation(
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
     linear=True,
     autocast="promote",

@@ -16,6 +16,7 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    float8="numbers",
     linear="each",
     autocast="lower_precision_fp",
     batch=batching_rules.mm,

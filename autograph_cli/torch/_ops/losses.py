@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.stand_in import whole
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._core.wrapped_numbers import wrap_number
-from .._kernels.meta import readable
 from . import arithmetic, reductions, views
 
 NONE, MEAN, SUM = 0, 1, 2

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -32,7 +33,9 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula | None = None, **traits: Any) -> Any:
+def _with_backward(
+    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
@@ -44,7 +47,7 @@ def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
@@ -178,6 +181,7 @@ hardshrink_op = _with_backward(
     "hardshrink",
     "Hardshrink",
     "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
     refuses={"biuc": "hardshrink_cpu"},
 )
 softshrink_op = _with_backward(
@@ -531,8 +535,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

@@ -16,6 +16,13 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    doc=(
+        "`input` with `value` around it.\n\n"
+        "`pad` has two lengths, before and after, for each dimension from the last one backwards; a "
+        "negative one cuts.\n"
+        "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
+    ),
+    float8=True,
     memory_format="channels_last",
     batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),

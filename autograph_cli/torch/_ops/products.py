@@ -8,6 +8,7 @@ from typing import Any
 from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dispatch import put
+from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
 from .._core.inplace import run_inplace
@@ -146,7 +147,7 @@ for _name, _op in (
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
-    methods[f"{_name}_"] = _in_place
+    methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")
     if _name == "addmv":
         functions["addmv_"] = _in_place
 

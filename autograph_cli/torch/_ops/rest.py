@@ -29,6 +29,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 fill_scalar = operation(
     "fill.functional_Scalar(Tensor self, Scalar value)",
     "fill_Scalar",
+    float8=True,
     node="FillBackward0",
     pointwise=True,
     overlap="any",
@@ -38,6 +39,7 @@ fill_scalar = operation(
 fill_tensor = operation(
     "fill.functional_Tensor(Tensor self, Tensor value)",
     "fill_Tensor",
+    float8=True,
     node="FillBackward1",
     batch=batching_rules.copy,
     overlap="any",

@@ -15,6 +15,7 @@ from .indexing import nonzero
 
 where_ = operation(
     "where(Tensor condition, Tensor self, Tensor other)",
+    float8=True,
     pointwise=True,
     linear=True,
     self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),

@@ -53,6 +53,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
 
 
 def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
+    """What a custom Function named, which must be tensors or None."""
     for i, x in enumerate(given or ()):
         if x is not None and not isinstance(x, Tensor):
             raise error(message.format(i=i, kind=type(x).__name__))
@@ -60,6 +61,7 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:
+    """Whether `x` is one of the tensors itself."""
     return any(x is t for t in tensors)
 
 
