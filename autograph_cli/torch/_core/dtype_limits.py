@@ -39,7 +39,12 @@ _NO_HALF = [
     "shifted_chebyshev_polynomial_w",
 ]
 _KERNELS = {
-    "e": {f"special_{name}": f"{name}_cpu" for name in _NO_HALF},
+    "eV": {
+        **{f"special_{name}": f"{name}_cpu" for name in _NO_HALF},
+        "_cdist_forward": "cdist",
+        "_euclidean_dist": "cdist",
+        "_pdist_forward": "pdist",
+    },
     "biuc": {
         "gelu": "GeluKernelImpl",
         "elu": "elu_cpu",
@@ -77,6 +82,11 @@ _KERNELS = {
         "fractional_max_pool3d": "fractional_max_pool3d_out_frame",
         "softmax": "softmax",
         "log_softmax": "log_softmax",
+        "igamma": "igamma_cpu",
+        "igammac": "igammac_cpu",
+        "_prelu_kernel": "prelu_cpu",
+        "max_pool1d": "max_pool1d_impl",
+        "segment_reduce": "_segment_reduce_cpu",
     },
     "biuce": {
         "multi_margin_loss": "multi_margin_loss_cpu_kernel",
@@ -85,7 +95,16 @@ _KERNELS = {
     "buce": {"avg_pool3d": "avg_pool3d_out_frame"},
     "buc": {"avg_pool2d": "avg_pool2d"},
     "iu": {"im2col": "im2col_out_cpu"},
-    "biu": {"silu": "silu_cpu", "logcumsumexp": "logcumsumexp_out_cpu"},
+    "biu": {
+        "silu": "silu_cpu",
+        "logcumsumexp": "logcumsumexp_out_cpu",
+        "logaddexp": "logaddexp_cpu",
+        "logaddexp2": "logaddexp2_cpu",
+        "nextafter": "nextafter_cpu",
+        "hypot": "hypot_cpu",
+        "lerp_Scalar": "lerp_kernel_scalar",
+        "lerp_Tensor": "lerp_kernel_tensor",
+    },
     "bc": {
         "max_pool2d_with_indices": "max_pool2d",
         "max_pool3d_with_indices": "max_pool3d",
@@ -99,7 +118,15 @@ _KERNELS = {
         "kthvalue": "kthvalue_cpu",
         "median": "median_cpu",
     },
-    "b": {"abs": "abs_cpu", "dot": "dot", "trace": "trace"},
+    "b": {
+        "abs": "abs_cpu",
+        "dot": "dot",
+        "vdot": "dot",
+        "trace": "trace",
+        "addcmul": "addcmul_cpu_out",
+        "pow": "pow",
+        "median_dim": "median_out",
+    },
     "c": {
         "max": "max_all",
         "min": "min_all",
@@ -113,7 +140,8 @@ _KERNELS = {
 }
 """Kinds of dtypes (as NumPy calls them; e: float16) -> operation -> the name of the kernel that lacks them."""
 _CLAMPED = dict.fromkeys(
-    ("clamp", "clamp_min", "clamp_max", "hardtanh"), (NotImplementedError, "clamp is not supported for complex types")
+    ("clamp", "clamp_min", "clamp_max", "hardtanh", "clamp_Tensor", "clamp_min_Tensor", "clamp_max_Tensor"),
+    (NotImplementedError, "clamp is not supported for complex types"),
 )
 _COMPLEX: dict[str, tuple[type[Exception], str]] = {
     **_CLAMPED,
@@ -134,8 +162,20 @@ _COMPLEX: dict[str, tuple[type[Exception], str]] = {
         name: (NotImplementedError, f"{name} is not supported for complex inputs")
         for name in ("floor", "ceil", "trunc")
     },
+    **{name: (RuntimeError, f"{name} is not supported for complex tensors.") for name in ("deg2rad", "rad2deg")},
 }
 """What is said of complex numbers by operations that say more than that a kernel lacks them."""
+_WORDS: dict[str, tuple[str, type[Exception], str]] = {
+    "relu": ("b", RuntimeError, "Boolean inputs not supported for relu"),
+    "topk": ("b", RuntimeError, "topk does not support bool dtypes on CPU"),
+    "dist": ("iu", RuntimeError, "norm(): input dtype should be either floating point or complex. Got {} instead."),
+    "renorm": (
+        "biu",
+        RuntimeError,
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
+    ),
+}
+"""The same of other dtypes."""
 _NEED_DIMENSIONS = ("cummax", "cummin", "kthvalue", "mode")
 """What does not come to its kernel with a tensor of no dimensions."""
 _REFUSED = {name: (kinds, kernel) for kinds, kernels in _KERNELS.items() for name, kernel in kernels.items()}
@@ -145,7 +185,8 @@ def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of an operation, which refuses dtypes in PyTorch's words if it computes in more than PyTorch does."""
     refused, missing = _REFUSED.get(identifier, ("", ""))
     said = _COMPLEX.get(identifier)
-    kinds = refused + "c" * (said is not None)
+    words = _WORDS.get(identifier)
+    kinds = refused + "c" * (said is not None) + (words[0] if words else "")
     if not kinds:
         return kernel
 
@@ -155,6 +196,8 @@ def limited(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     def run(first: Any, *rest: Any) -> Any:
         kind = first.dtype.kind
         if (kind in kinds or (kind == "f" and first.dtype.char in kinds)) and (always or first.ndim):
+            if words and kind in words[0]:
+                raise words[1](words[2].format(dtypes.cpp_name(first.dtype)))
             raise _refusal(missing, said, first, rest)
         return kernel(first, *rest)
 

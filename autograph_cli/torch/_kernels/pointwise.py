@@ -224,7 +224,7 @@ class Pointwise:
             return a * a
         if exponent == 3:
             return a * a * a
-        if a.dtype.kind in "fc" and a.itemsize > 2 and exponent in (0.5, -0.5, -1):
+        if a.dtype.kind in "fcV" and a.dtype.char != "e" and exponent in (0.5, -0.5, -1):
             return self.xp.sqrt(a) if exponent == 0.5 else self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
         if a.dtype.kind == "c":
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)

@@ -181,7 +181,7 @@ class Special:
         low = self.piecewise(
             self.xp.minimum(p, 1 - p), (((p > 0) & (p < 1)), self._ndtri), ((p == 0) | (p == 1), lambda p: p - math.inf)
         )
-        return self.xp.where(p > 0.5, -low, low)
+        return self.xp.where(p < 0.5, low, 0.0 - low)
 
     def _ndtri(self, p: Any) -> Any:
         """Newton's steps on log ndtr(x) = log p, for p <= 1/2, from the left, where they always converge."""
@@ -224,13 +224,8 @@ class Special:
         )
 
     def sinc(self, x: Any) -> Any:
-        return self._whole_sinc(x).astype(x.dtype)[()] if x.dtype.kind == "c" else self._real_sinc(x)
-
-    def _whole_sinc(self, x: Any) -> Any:
-        turned = math.pi * x
-        return self.xp.where(x == 0, 1.0, self.xp.sin(turned) / turned)
-
-    _real_sinc = widened(_whole_sinc)
+        turned = self.number(math.pi, x) * x
+        return self.where(x == 0, self.number(1, x), self.xp.sin(turned) / turned)
 
     def arange_like(self, start: float, end: float, step: float, like: Any) -> Any:
         return self.xp.arange(start, end, step, like.dtype)
@@ -298,7 +293,9 @@ class Special:
     def polygamma(self, n: int, x: Any) -> Any:
         if n < 2:
             return self._trigamma(x) if n else self.digamma(x)
-        zeta = self.special_zeta(self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind == "f" else S.default_dtype), x)
+        zeta = self.special_zeta(
+            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else S.default_dtype), x
+        )
         return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
 
     @widened

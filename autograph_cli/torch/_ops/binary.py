@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.dtypes import result_dtype
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import S
 from .._core.tensor import Tensor
 from .._core.views import run_inplace
+from .._kernels.meta import readable
 from . import arithmetic
 from .results import named_result
 
@@ -34,6 +36,27 @@ def _only_integers(name: str) -> Any:
         return getattr(f.xp, name.removesuffix("_cpu"))(a, b)
 
     return run
+
+
+def _gcd(f: Any, a: Any, b: Any) -> Any:
+    """The greatest common divisor; of the smallest number, which has no absolute value, what C's remainders give."""
+    refuse("gcd_cpu", a, "bfcV")
+    if (
+        a.dtype.kind == "u"
+        or not readable(a)
+        or not ((a == np.iinfo(a.dtype).min) | (b == np.iinfo(b.dtype).min)).any()
+    ):
+        return f.xp.gcd(a, b)
+    x, y = f.xp.abs(a), f.xp.abs(b)
+    while x.any():
+        x, y = f.xp.where(x == 0, x, f.xp.fmod(y, f.xp.where(x == 0, 1, x))), f.xp.where(x == 0, y, x)
+    return y
+
+
+def _ldexp(f: Any, a: Any, b: Any) -> Any:
+    power = f.pow_Scalar(2.0, b)
+    kind = result_dtype(a if a.dtype.kind in "fcV" else a.astype(S.default_dtype), power)
+    return a.astype(kind) * power.astype(kind)
 
 
 def _with_sign(f: Any, a: Any, b: Any) -> Any:
@@ -86,10 +109,7 @@ hypot = operation(
 
 
 def _logaddexp(f: Any, a: Any, b: Any) -> Any:
-    if a.dtype.kind != "c":
-        return f.xp.logaddexp(a, b)
-    high, low = f.where(a.real >= b.real, a, b), f.where(a.real >= b.real, b, a)
-    return high + f.xp.log1p(f.xp.exp(low - high))
+    return f.xp.logaddexp(a, b) if a.dtype.kind != "c" else f.logaddexp_complex(a, b)
 
 
 logaddexp = operation(
@@ -114,7 +134,7 @@ nextafter = operation(
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
 )
-gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
+gcd = operation("gcd(Tensor self, Tensor other)", _gcd, promotes=True, strict=True)
 lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
@@ -125,7 +145,7 @@ heaviside_op = operation(
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(S.default_dtype)) * f.pow_Scalar(2.0, b),
+    _ldexp,
     node="LdexpBackward0",
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),

@@ -69,14 +69,12 @@ mvlgamma_op = operation(
 igamma_op = operation(
     "igamma(Tensor self, Tensor other)",
     promotes=True,
-    floating=True,
     self=not_implemented("igamma: input"),
     other=lambda f, grad, self, other: grad * f.exp(_gamma_density(f, self, other)),
 )
 igammac_op = operation(
     "igammac(Tensor self, Tensor other)",
     promotes=True,
-    floating=True,
     self=not_implemented("igammac: input"),
     other=lambda f, grad, self, other: f.neg(grad) * f.exp(_gamma_density(f, self, other)),
 )
@@ -300,6 +298,8 @@ def _polygamma_in_place(input: Tensor, n: int) -> Tensor:
 def mvlgamma(input: Tensor, p: int) -> Any:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input._raw.dtype.kind == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     return mvlgamma_op, input, p
 
 

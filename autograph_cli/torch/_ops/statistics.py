@@ -12,6 +12,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
+from .._kernels.half_precision import widened
 from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
@@ -108,6 +109,7 @@ trace_op = operation(
 )
 
 
+@widened
 def _renorm(f: Any, a: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = tuple(d for d in range(a.ndim) if d != dim)
     norm = f.vector_norm(a, p, others, True)

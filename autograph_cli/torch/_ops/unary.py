@@ -15,6 +15,7 @@ from .._core.registry import composite, functions, methods, overloaded, publish,
 from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
+from .._kernels.half_precision import widened
 from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
@@ -140,7 +141,7 @@ trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
-    lambda f, a, decimals: f.xp.round(a, decimals),
+    widened(lambda f, a, decimals: f.xp.round(a, decimals)),
     node="RoundBackward1",
     self=lambda f, grad: f.zeros_like(grad),
 )
