@@ -391,7 +391,7 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = (
     "_operation",
     "_multiple",
