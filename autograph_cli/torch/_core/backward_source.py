@@ -21,10 +21,10 @@ def backward_source(op: Operation, mode: str) -> str:
         if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)
     ]
     derivatives = list(enumerate(op.derivatives))
-    if mode == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
+    if mode == "recorded" and len(derivatives) > 1 and op.has_derivative:
         # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will
         # run. A node without a derivative runs before all others there, so the formula that makes one comes last here.
-        derivatives.sort(key=lambda pair: (pair[1].inputs == ("per_sample_weights",), ", ".join(pair[1].inputs)))
+        derivatives.sort(key=lambda pair: (op.last in pair[1].inputs, ", ".join(pair[1].inputs)))
     for name in shared:
         before, expression = _open(op, mode, name)
         place = op.saved_names.index(name)

@@ -12,11 +12,11 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._arrays.stand_in import StandIn
 from . import dims, dispatch, dtypes
 from .inplace import run_inplace
 from .interpreter_stack import BatchLevel, interprets
 from .operation import Operation, operations, table
-from .stand_in import StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level

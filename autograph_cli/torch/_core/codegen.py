@@ -32,7 +32,7 @@ def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)
     scope = _scope(op)
-    written = not op.list_result and op.node.__name__ != "NotImplemented"
+    written = not op.list_result and op.has_derivative
     simple = written and not op.multiple and not op.takes_lists
     if simple:
         op.function = _evaluate(_forward(op), {**scope}, op.identifier)
@@ -76,8 +76,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "operands": dispatch.operands,
         "promote_pair": dispatch.promote_pair,
         "settled": settled,
-        "check_sub": dispatch.check_sub,
-        "check_bool": dispatch.check_bool,
+        "check": op.check,
         "promoted": dispatch.promoted,
         "as_floating": dispatch.as_floating,
         "edge_of": edge_of,
@@ -253,10 +252,10 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    refuse = [f"            check_bool({second})"] if op.name == "sub" else []
+    check = [f"            if {second}.__class__ is bool:", f"                check({first}._raw, {second})"]
     return [
         f"        if {second}.__class__ in NUMBERS:",
-        *refuse,
+        *(check if op.check else []),
         f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
@@ -324,7 +323,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
         lines += [
             f"    if {differ}:",
-            *([f"        check_sub({a}, {b})"] if op.name == "sub" else []),
+            *([f"        check({a}, {b})"] if op.check else []),
             f"        {a}, {b} = promote_pair({a}, {b})",
         ]
     elif op.promotes:
@@ -397,7 +396,7 @@ def _edges_of_results(op: Operation) -> list[str]:
 def _edges(op: Operation, edges: list[str]) -> str:
     every = f"({', '.join(f'*{e}' if p.is_list else e for p, e in zip(op.inputs, edges, strict=True))},)"
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
+    return every if op.has_derivative else f"tuple(edge for edge in {every} if edge is not None)"
 
 
 def _output_meta(op: Operation) -> str:

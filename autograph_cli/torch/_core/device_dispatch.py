@@ -1,5 +1,5 @@
 """Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see
-_kernels/meta.py)."""
+_arrays/meta.py)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.meta import NO_DATA, Meta, refuses
+from .._arrays.meta import NO_DATA, Meta, refuses
+from .._arrays.sparse import Sparse
 from .device import CPU, META
 from .dtype_checks import check_float8
 from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
-from .sparse_arrays import Sparse
 from .state import process_state, thread_state
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
-from .._kernels.meta import Meta
-from .._kernels.pointwise import check_addcdiv
-from . import autocast, device_dispatch, dims, dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
+from .._arrays.meta import Meta
+from .._arrays.storages import resized, window
+from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
@@ -26,7 +27,6 @@ from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import resized, window
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
 from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
@@ -161,30 +161,13 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     else:
         return raws
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
-    if op.name == "sub":
-        check_sub(*(raws[i] for i in places))
-    elif op.name == "addcdiv":
-        check_addcdiv(raws[1], raws[2])
+    if op.check is not None:
+        op.check(*(raws[i] for i in places))
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
-
-
-def check_sub(a: Any, b: Any) -> None:
-    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
-    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
-        check_bool(True)
-
-
-def check_bool(number: Any) -> None:
-    """Raise PyTorch's error where a truth is to be subtracted."""
-    if number is True or number is False:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -307,8 +290,8 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
-    if op.name == "sub" and beside._raw.dtype.kind != "b":
-        check_bool(number)
+    if op.check is not None and number.__class__ is bool:
+        op.check(beside._raw, number)
     return wrap_number(number, beside, op.promotes == "floating")
 
 
@@ -364,7 +347,7 @@ def attach(
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
+    node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
     likes = [output_meta(t._raw) for t in outputs]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import check_device, kernels
-from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
 from .op_namespace import operations
 from .state import process_state

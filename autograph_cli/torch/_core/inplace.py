@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
+from .._arrays.storages import address
 from . import dispatch, dtypes
-from .dispatched import Dispatched
 from .node import Edge, Node, edge_of, extra_of
 from .op_namespace import operations
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address
 from .tensor import Tensor, make
 from .views import bump, changes, check_inplace, check_mode, check_overlap, counter, itself, rebase, write
 

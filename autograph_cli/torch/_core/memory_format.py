@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
-from .storages import dense_strides, strided
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
-from .._kernels.meta import Meta
+from .._arrays.lazy import resolved
+from .._arrays.meta import Meta
 from .device import CPU, META
 from .dtypes import FROM_NUMPY
 from .op_namespace import operations

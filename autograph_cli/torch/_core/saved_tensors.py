@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._kernels.lazy import Lazy, resolved
+from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
 from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.meta import Meta
-from . import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._arrays.meta import Meta
+from .._arrays.sparse import Coo, Csr
+from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .dispatched import Dispatched
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     INFERENCE,
@@ -30,7 +32,6 @@ from .node import (
     shown,
 )
 from .size import Size, of_shape
-from .sparse_arrays import Coo, Csr
 from .state import process_state, thread_state
 from .user_warnings import warn
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
-from .._kernels.meta import Meta
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
-from .sparse_arrays import Sparse
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address, offset_in, owner, strided, window
 from .tensor import Tensor, Wrapped, counter, make
 
 if TYPE_CHECKING:
@@ -72,40 +72,6 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
         # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
         return view.shape, strides_of(view), offset_in(view) - offset_in(base)
     return view.shape, strides_of(view), apart // view.itemsize
-
-
-NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
-"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
-
-
-def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
-    """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
-    if NEVER_SET:
-        return raw.reshape(size, copy=False)
-    window = raw.view()
-    window.shape = size
-    return window
-
-
-def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
-    given."""
-    return window(raw, shape, strides, offset, dtype)
-
-
-def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
-    """How many elements of memory, from its beginning, a window needs."""
-    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
-
-
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
-    """New memory with the given strides (in elements)."""
-    if on_meta:
-        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
-    if not all(shape):
-        return np.empty(shape, dtype)
-    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return strided(flat, shape, [s * flat.itemsize for s in strides])
 
 
 def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:

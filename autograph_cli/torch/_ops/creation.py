@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
@@ -16,14 +19,11 @@ from .._core.docstrings import documented
 from .._core.memory_format import empty_as
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._core.views import empty_strided as new_strided
 from .._core.wrapped_numbers import numbers_made
-from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
 
 # ---------------------------------------------------------------- arguments

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
@@ -16,7 +17,6 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of
@@ -38,6 +38,7 @@ native_dropout_backward = operation(
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core import batching, batching_rules, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
@@ -15,7 +16,6 @@ from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -52,6 +52,7 @@ def _with_backward(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
+        saves_all=True,
         grad_output=scope["formula"],
         self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
@@ -209,6 +210,7 @@ glu_op = operation(
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -220,8 +222,9 @@ hardsigmoid_op = operation(
 )
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
+    saves_all=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
@@ -241,6 +244,7 @@ operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -264,6 +268,7 @@ operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -280,6 +285,7 @@ log_sigmoid_op = operation(
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
@@ -296,6 +302,7 @@ operation(
     "training)",
     pointwise=True,
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),

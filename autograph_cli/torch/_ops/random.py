@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, enlarged, miniature, shape_of
 from .._core import device as devices
 from .._core import dims, dispatch, dtypes, randomness
 from .._core import generator as samplers
@@ -26,7 +27,6 @@ from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -487,7 +487,7 @@ _bernoulli = operation(
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
     _sampler("bernoulli"),
-    node="NotImplemented",
+    has_derivative=False,
     random=True,
 )
 

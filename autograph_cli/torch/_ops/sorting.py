@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from .._core.wrapped_numbers import wrap_number
-from .._kernels.meta import Meta, readable
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
 from .results import named_result

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
@@ -15,12 +18,9 @@ from .._core.operation import operation
 from .._core.registry import composite
 from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
-from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, rebase, strides_of
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
-from .._kernels.meta import Meta
 from .indexing import fill_
 from .views import as_strided, expand
 
@@ -197,11 +197,11 @@ def _refused(*_: Any) -> Any:
     raise RuntimeError("derivative for set_ is not implemented")
 
 
-_emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
+_emptied = operation("set_(Tensor self)", lambda f, self: self, has_derivative=False, self=lambda f, grad: _refused())
 _moved = operation(
     "set_.source(Tensor self, Tensor source)",
     lambda f, self, source: self,
-    node="NotImplemented",
+    has_derivative=False,
     self=lambda f, grad: _refused(),
     source=lambda f, grad: _refused(),
 )

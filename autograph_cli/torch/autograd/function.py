@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
 from .._core.gradients import output_meta_at
@@ -17,7 +18,6 @@ from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
-from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._core import dtypes
 from .._core.device import CPU
-from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import thread_state
