@@ -124,10 +124,10 @@ def _checked_out(script: Path, revision: str) -> Iterator[Path]:
     if revision.startswith("-"):
         raise CommandError(f"{revision} is no revision.")
     _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
-    with temporary_folder() as place:
+    with temporary_folder() as position:
         with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
-            archive.extractall(place, filter="data")
-        yield Path(place, inner)
+            archive.extractall(position, filter="data")
+        yield Path(position, inner)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
