@@ -158,7 +158,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         return f"Lazy({self._geometry!r}, {self.bits})"
 
 
-_WRITE = frozenset((np.copyto, np.put, np.position, np.putmask, np.put_along_axis, np.fill_diagonal))
+_WRITE = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
 """Functions that write into their first argument."""
 
 

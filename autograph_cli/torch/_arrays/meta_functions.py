@@ -301,7 +301,7 @@ def _take_along_axis(a: Any, indices: Any, axis: int = -1) -> Meta:
     return enlarged(tuple(shape), small)
 
 
-@stands_for(np.put_along_axis, np.copyto, np.fill_diagonal, np.put, np.position, np.putmask)
+@stands_for(np.put_along_axis, np.copyto, np.fill_diagonal, np.put, np.place, np.putmask)
 def _write(*_: Any, **__: Any) -> None:
     """Nothing to do: no element is kept."""
 

@@ -161,6 +161,6 @@ class Pickler(pickle._Pickler):
 
 def dump(obj: Any, file: IO[bytes], protocol: int) -> StorageTable:
     """Pickle `obj` into `file`; the storages that go with it."""
-    positions = StorageTable()
-    Pickler(file, positions, protocol).dump(obj)
+    storages = StorageTable()
+    Pickler(file, storages, protocol).dump(obj)
     return storages
