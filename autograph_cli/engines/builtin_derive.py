@@ -29,8 +29,8 @@ _SERVED = ("autograph_cli", "torch", "torchvision", "safetensors")
 def gradients(observer: Any, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
     """The leaves that the roots hang on, and their gradients with a graph, of which the observer is told.
 
-    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. Raises `CannotDerive` where it is
-    better not to run the graph.
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. Raises
+    `CannotDerive` where it is better not to run the graph.
     """
     leaves, nodes = _survey(roots, custom)
     with _unseen(observer, nodes):

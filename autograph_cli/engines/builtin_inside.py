@@ -1,4 +1,5 @@
-"""What the backward of one node runs, as a graph: of a custom Function as it runs, of a formula by running it once more."""
+"""What the backward of one node runs, as a graph: of a custom Function as it runs, of a formula by running it once
+more."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ class Inside:
             self._held += [output, output._raw]
 
     def graph(self) -> Graph:
-        """All that was gathered; without known results, they are the real and complex numbers that nothing else takes."""
+        """All that was gathered; without known results, they are the real and complex numbers that nothing else
+        takes."""
         if not self.roots:
             used = {edge for node in self.nodes for edge in node.args}
             ends = [

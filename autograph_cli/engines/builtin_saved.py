@@ -30,7 +30,8 @@ Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 
 
 def look(node: Node) -> Any:
-    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every step."""
+    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every
+    step."""
     items = node._saved
     if not items:
         return None

@@ -1,8 +1,8 @@
 """How a recorder hears an engine: the events that it is told of, and the facts that it may ask for.
 
 An engine tells plain data: numbers, classes, types, and weak references to what may die. So what a recorder writes down
-holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process; what has no
-node, a tensor without gradient, gets a negative number from the recorder.
+holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process;
+what has no node, a tensor without gradient, gets a negative number from the recorder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _LONGEST = 60
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
 Saved = tuple[str, Any, Any, int, int, int]
-"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
+"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the
+value."""
 ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """A call of a module that is going on: its number, the module and the arguments."""
 
@@ -98,7 +99,8 @@ class Listener(Protocol):
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
     tensors: dict[int, tuple[weakref.ref[Any], int]]
-    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known by."""
+    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known
+    by."""
     count: int
     """How many events were noted."""
 
@@ -118,7 +120,8 @@ class Listener(Protocol):
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
-        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been entered and not left,
+        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
+        entered and not left,
         `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None: nothing).
         """
 
@@ -143,7 +146,8 @@ class Listener(Protocol):
         """The operation of this number is part of the one that is told next."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
-        """An operation was told; what was told after event `newest` came with it. Only where the engine is `measured`."""
+        """An operation was told; what was told after event `newest` came with it. Only where the engine is
+        `measured`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -275,4 +279,5 @@ class Engine(Protocol):
         """The numbers that an operation made."""
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there are none."""
+        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
+        are none."""

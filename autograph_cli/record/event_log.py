@@ -1,7 +1,7 @@
 """The event log: what ran, as small tuples of plain data, for as long as a step that is kept may hang on it.
 
-Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked out from these
-tuples later: they become records of a graph only when a step is kept (`build.py`).
+Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked
+out from these tuples later: they become records of a graph only when a step is kept (`build.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _event = tuple.__new__
 
 
 class _Thread(threading.local):
-    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are known."""
+    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
+    known."""
 
     def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
         self._steps = steps
@@ -77,9 +78,11 @@ class EventLog:
         self.names: Names = {}
         """The variables of each output, by its event's number and its own, the first one first."""
         self.borrowed: Names = {}
-        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first used."""
+        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first
+        used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that is."""
+        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that
+        is."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -296,7 +299,8 @@ class EventLog:
         return None, 0
 
     def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
-        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has
+        it."""
         calls = self.engine.calls()
         if calls:
             self.modules.enter(self.thread.calls, calls)  # so that parameters of what was entered just now are known
@@ -366,7 +370,8 @@ class EventLog:
         return step
 
     def drop(self, step: StepLog, newest: StepLog) -> bool:
-        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say no."""
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say
+        no."""
         if newest.older:
             return False
         known, names = self.known, self.names

@@ -17,7 +17,8 @@ class BackwardEvent:
     """One backward call."""
 
     __slots__ = (
-        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran", "roots", "site",
+        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran",
+        "roots", "site",
     )  # fmt: skip
 
     def __init__(self, number: int, call: str, create_graph: bool) -> None:
@@ -88,7 +89,8 @@ class StepLog:
         self.derived: tuple[Any, str | None] = None, ""
         """What makes its derivative graph, and how that came about, as of the last backward call."""
         self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
-        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on (`saved_tensors.py`)."""
+        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on
+        (`saved_tensors.py`)."""
         self.found: Any = None
         """What was measured, if anything was to be."""
         self.older = True

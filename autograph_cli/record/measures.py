@@ -1,4 +1,5 @@
-"""What is recorded on request beside the graph: numbers of tensors, times, formulas, and what ran inside of a backward."""
+"""What is recorded on request beside the graph: numbers of tensors, times, formulas, and what ran inside of a
+backward."""
 
 from __future__ import annotations
 

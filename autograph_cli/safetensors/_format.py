@@ -1,4 +1,5 @@
-"""The form of a safetensors file: the length of a header (8 bytes), the header (JSON), the tensors' bytes without a gap."""
+"""The form of a safetensors file: the length of a header (8 bytes), the header (JSON), the tensors' bytes without a
+gap."""
 
 from __future__ import annotations
 

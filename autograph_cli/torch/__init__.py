@@ -58,6 +58,7 @@ _OPERATIONS = (
     "joining",
     "rearrange",
     "indexing",
+    "where",
     "getitem",
     "gather_scatter",
     "split_join",
@@ -115,6 +116,7 @@ for _name in _OPERATIONS:
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
 for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
+Tensor._legacy_new = staticmethod(_legacy.legacy_constructor)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(_legacy.make_wrapper_subclass)
 Size.__module__ = "torch"
@@ -249,7 +251,8 @@ def __getattr__(name: str) -> Any:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
-        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
+        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine "
+        f"yet){other}"
     )
 
 

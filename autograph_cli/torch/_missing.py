@@ -61,7 +61,8 @@ NOT_REBUILT = {
     "torch.quantize_per_channel": "quantization",
     "torch.quantize_per_tensor": "quantization",
 }
-"""Names, and all below them, that stay PyTorch's own, and what they belong to: the engine is there to run and show autograd."""
+"""Names, and all below them, that stay PyTorch's own, and what they belong to: the engine is there to run and show
+autograd."""
 
 _ALIKE = 0.85
 """How near a name must be to be taken for the one that was meant: `LogNormal` is not `Normal`."""

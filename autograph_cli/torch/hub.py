@@ -141,6 +141,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 def _needs_network(what: str) -> NoReturn:
     raise RuntimeError(
-        f"torch.hub does not download in autograph's engine: {what} must be on this machine; a local folder with a hubconf.py is "
+        f"torch.hub does not download in autograph's engine: {what} must be on this machine; a local folder with a "
+        "hubconf.py is "
         'loaded by torch.hub.load(folder, model, source="local")'
     )

@@ -269,7 +269,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 class TorchFunctionMode:
-    """While its block runs it is asked instead of every function: `__torch_function__(self, func, types, args, kwargs)`.
+    """While its block runs it is asked instead of every function: `__torch_function__(self, func, types, args,
+    kwargs)`.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchFunctionMode):

@@ -1,4 +1,5 @@
-"""Autocast: while it is on, an operation of these tables casts its tensors before it runs; what it is made of does not cast again."""
+"""Autocast: while it is on, an operation of these tables casts its tensors before it runs; what it is made of does not
+cast again."""
 
 from __future__ import annotations
 
@@ -21,23 +22,24 @@ def _names(text: str) -> frozenset[str]:
 
 
 LOWER = _names("""
-    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d linalg_vecdot
-    linear matmul mkldnn_rnn_layer mm prelu scaled_dot_product_attention
+    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+    linalg_vecdot linear matmul mkldnn_rnn_layer mm prelu scaled_dot_product_attention
 """)
 """What computes in the lower dtype of the region."""
 
 FULL = _names("""
-    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist cholesky
-    cholesky_inverse cholesky_solve cosine_embedding_loss cross_entropy_loss ctc_loss fake_quantize_per_tensor_affine fft_fft
-    fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
-    fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler grid_sampler_2d grid_sampler_3d
-    hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
-    linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
-    linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve lu_solve
-    margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nanquantile
-    nll_loss_forward nll_loss2d_forward orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d
-    replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace triangular_solve
-    triplet_margin_loss view_as_complex
+    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist
+    cholesky cholesky_inverse cholesky_solve cosine_embedding_loss cross_entropy_loss ctc_loss
+    fake_quantize_per_tensor_affine fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft
+    fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler
+    grid_sampler_2d grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky
+    linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product
+    linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals
+    linalg_tensorinv linalg_tensorsolve lu_solve margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss
+    multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nanquantile nll_loss_forward
+    nll_loss2d_forward orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d
+    replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace
+    triangular_solve triplet_margin_loss view_as_complex
 """)
 """What computes in float32."""
 
@@ -64,7 +66,8 @@ DEFAULTS: Mapping[str, dtypes.dtype] = {
 
 
 class Settings(threading.local):
-    """What is set in this thread. `thread_state.autocast` is what follows of it for operations: the dtype on the CPU, None while off."""
+    """What is set in this thread. `thread_state.autocast` is what follows of it for operations: the dtype on the CPU,
+    None while off."""
 
     def __init__(self) -> None:
         self.enabled: frozenset[str] = frozenset()
@@ -162,7 +165,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def autocasts(name: str) -> Callable[[F], F]:
-    """A function that is one operation to autocast: its tensors are cast, the operations that it is composed of cast nothing."""
+    """A function that is one operation to autocast: its tensors are cast, the operations that it is composed of cast
+    nothing."""
     assert name in LISTED, name
 
     def decorate(run: F) -> F:

@@ -36,14 +36,14 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-                "`grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
             )
         grad_tensors = grad_variables
     if in_function():
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     roots = sequence(tensors)
     targets = None if inputs is None else sequence(inputs)
@@ -53,10 +53,10 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph and targets is None:
         warn_once(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
-            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
-            "the leak."
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak."
         )
     if thread_state.levels:
         roots, grads = backward_parts(roots, grads)
@@ -128,8 +128,8 @@ def grad(
             found[i] = make(filled(like_of(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
-                "this is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
     return tuple(found)
 
@@ -174,14 +174,16 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
         shape = root_shape(root) if edge is not None else g._raw.shape[1:]
         if g._raw.shape[1:] != shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
-                f"the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and output[{i}] has a shape of {Size(shape)}. If you only want "
-                "some tensors in `grad_output` to be considered batched, consider using vmap."
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and "
+                f"output[{i}] has a shape of {Size(shape)}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
             )
         sizes.append(g._raw.shape[0])
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return sizes[0] if sizes else 0

@@ -37,7 +37,8 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
 
 
 def _by_operations() -> bool:
-    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes and modes see them."""
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes
+    and modes see them."""
     return (
         thread_state.autocast is not None
         or bool(process_state.sparse or process_state.dispatched)
@@ -46,7 +47,8 @@ def _by_operations() -> bool:
 
 
 class Pass:
-    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a
+    transform's."""
 
     def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
         self.call = call
@@ -63,7 +65,8 @@ class Pass:
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
         self.root: Node | None = None
-        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not needed."""
+        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
+        needed."""
         self._reached: set[Any] | None = None
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
@@ -202,8 +205,8 @@ class Pass:
             return node in self._reached
         if node in self.captures and node.__class__ is AccumulateGrad and self.call.kind == "grad":
             raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
-                "currently not supported."
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
             )
         return node in self.only or node in self.captures
 
@@ -218,7 +221,8 @@ class Pass:
         return node in self.only or node in self.captures
 
     def _run_undefined(self, node: Node) -> None:
-        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one less."""
+        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one
+        less."""
         extra = node._extra
         if extra is not None and extra.runs_something:
             self._before(node, extra, None)
@@ -408,7 +412,8 @@ class Pass:
 
 
 def _when_ready(nodes: list[Node]) -> list[Node]:
-    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made anew."""
+    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made
+    anew."""
     waits = dict.fromkeys(nodes, 0)
     for node in nodes:
         for edge in node._edges:

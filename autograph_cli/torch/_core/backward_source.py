@@ -1,4 +1,5 @@
-"""Writes the Python code of a node's backward: which saved things are opened, and which formula gives which gradient."""
+"""Writes the Python code of a node's backward: which saved things are opened, and which formula gives which
+gradient."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def backward_source(op: Operation, world: str) -> str:
     ]
     derivatives = list(enumerate(op.derivatives))
     if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
-        # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will run.
-        # A node without a derivative runs before all others there, so the formula that makes one comes last here.
+        # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will
+        # run. A node without a derivative runs before all others there, so the formula that makes one comes last here.
         derivatives.sort(key=lambda pair: (pair[1].inputs == ("per_sample_weights",), ", ".join(pair[1].inputs)))
     for name in shared:
         before, expression = _open(op, world, name)

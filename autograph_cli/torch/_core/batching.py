@@ -1,9 +1,9 @@
 """Batching: an operation on tensors with a further dimension in front, which it must not see.
 
-`run(call)` computes what a loop over that dimension would, and stacks. How is chosen from the operation's record and the
-tables of batching_rules.py: pointwise operations align their arguments, dimensions are counted from the second on, a batch
-in front is let through, folded into a batch that is there, or worked out by other operations; what is left is a loop.
-Every rule calls operations on tensors, so that what it does is recorded, differentiated and batched once more.
+`run(call)` computes what a loop over that dimension would, and stacks. How is chosen from the operation's record and
+the tables of batching_rules.py: pointwise operations align their arguments, dimensions are counted from the second on,
+a batch in front is let through, folded into a batch that is there, or worked out by other operations; what is left is a
+loop. Every rule calls operations on tensors, so that what it does is recorded, differentiated and batched once more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ f = operations
 
 
 class Call:
-    """One call of an operation: its arguments, of which some tensors have `size` samples along their first dimension."""
+    """One call of an operation: its arguments, of which some tensors have `size` samples along their first
+    dimension."""
 
     __slots__ = ("args", "marks", "op", "size")
 
@@ -76,7 +77,8 @@ class Call:
 Rule = Callable[[Call], Any]
 """Gives the operation's results, all with the batch in front."""
 rules: dict[str, Rule] = {}
-"""Rules by the operation's identifier (batching_rules.py, batching_layers.py); what has none is pointwise, or a loop."""
+"""Rules by the operation's identifier (batching_rules.py, batching_layers.py); what has none is pointwise, or a
+loop."""
 
 
 def sample_shape(tensor: Tensor, batched: bool) -> tuple[int, ...]:
@@ -278,7 +280,8 @@ def wrapped(level: BatchLevel, result: Any) -> Any:
 
 
 def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
-    """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all samples."""
+    """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all
+    samples."""
     target: Tensor = args[0]
     call = opened(level, op, args)
     if not call.marks[0]:
@@ -315,10 +318,10 @@ def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) ->
         return f"output with shape {list(target._raw.shape)} doesn't match the broadcast shape {list(shape)}"
     name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_")
     return (
-        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-        "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
-        f"Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch "
-        "framework, please file a bug report instead."
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+        "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
+        f"in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called "
+        "inside the PyTorch framework, please file a bug report instead."
     )
 
 

@@ -1,4 +1,5 @@
-"""How single operations are batched: tables for families, a function for each that needs more than its arguments changed."""
+"""How single operations are batched: tables for families, a function for each that needs more than its arguments
+changed."""
 
 from __future__ import annotations
 
@@ -39,19 +40,20 @@ family(pointwise, "_cdist_forward _euclidean_dist alias alias_copy _prelu_kernel
 family(
     leading,
     """
-    softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose transpose_copy
-    transpose__fresh select select_copy select_backward slice slice_copy slice_backward squeeze_dim squeeze__dim squeeze_copy_dim
-    diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes split_with_sizes_copy unsafe_split
-    unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter select_scatter diagonal_scatter overlap_add
-    frames_of view_as_real view_as_complex view_as_real_copy view_as_complex_copy tril triu sort sort_stable topk gather
-    scatter_src scatter_value scatter_reduce scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim max_dim min_dim
-    amax amin any all cumsum cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList mean_dim nansum var std
-    var_mean std_mean prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor glu glu_backward linalg_cross _fft_c2c
-    _fft_r2c _fft_c2r log_sigmoid_forward linalg_solve_ex linalg_solve_triangular triangular_solve linalg_inv_ex linalg_det
-    linalg_slogdet linalg_pinv linalg_matrix_exp linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_qr linalg_svd
-    linalg_eigh linalg_eig geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve linalg_householder_product ormqr
-    linalg_ldl_factor_ex _prelu_kernel_backward rrelu_with_noise rrelu_with_noise_backward native_dropout one_hot constant_pad_nd
-    pixel_shuffle pixel_unshuffle
+    softmax softmax_backward log_softmax log_softmax_backward _safe_softmax view _unsafe_view view_copy transpose
+    transpose_copy transpose__fresh select select_copy select_backward slice slice_copy slice_backward squeeze_dim
+    squeeze__dim squeeze_copy_dim diagonal diagonal_copy diagonal_backward split split_copy split_with_sizes
+    split_with_sizes_copy unsafe_split unsafe_split_with_sizes unbind unbind_copy rot90 narrow_copy slice_scatter
+    select_scatter diagonal_scatter overlap_add frames_of view_as_real view_as_complex view_as_real_copy
+    view_as_complex_copy tril triu sort sort_stable topk gather scatter_src scatter_value scatter_reduce
+    scatter_reduce_two scatter_add kthvalue mode median_dim nanmedian_dim max_dim min_dim amax amin any all cumsum
+    cumprod cummax cummin logcumsumexp logsumexp count_nonzero sum_dim_IntList mean_dim nansum var std var_mean std_mean
+    prod_dim_int linalg_vector_norm norm_ScalarOpt_dim hash_tensor glu glu_backward linalg_cross _fft_c2c _fft_r2c
+    _fft_c2r log_sigmoid_forward linalg_solve_ex linalg_solve_triangular triangular_solve linalg_inv_ex linalg_det
+    linalg_slogdet linalg_pinv linalg_matrix_exp linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_qr
+    linalg_svd linalg_eigh linalg_eig geqrf linalg_lu_factor_ex linalg_lu lu_unpack linalg_lu_solve
+    linalg_householder_product ormqr linalg_ldl_factor_ex _prelu_kernel_backward rrelu_with_noise
+    rrelu_with_noise_backward native_dropout one_hot constant_pad_nd pixel_shuffle pixel_unshuffle
 """,
 )
 family(partial(leading, empty=False), "squeeze_dims squeeze__dims squeeze_copy_dims flip")
@@ -87,8 +89,8 @@ def _depends_on_values(call: Call) -> Any:
 
 _RESAMPLED = """
     upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d
-    upsample_bicubic2d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
-    _upsample_bicubic2d_aa
+    upsample_bicubic2d _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+    _upsample_bilinear2d_aa _upsample_bicubic2d_aa
 """
 family(folded, _RESAMPLED)
 family(folded, " ".join(f"{name}_backward" for name in _RESAMPLED.split()))
@@ -164,7 +166,8 @@ def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offs
     start = offset + geometry(x._raw, base._raw)[2]
     if start < 0 or spanned(size, stride, start) > base._raw.size:
         raise RuntimeError(
-            f"result = tensor.as_strided({list(size[1:])}, {list(stride[1:])}, {offset}) can access memory outside of `tensor`"
+            f"result = tensor.as_strided({list(size[1:])}, {list(stride[1:])}, {offset}) can access memory outside of "
+            "`tensor`"
         )
 
 

@@ -1,4 +1,5 @@
-"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's backwards."""
+"""Writes, for one operation, the Python code that runs it without loops: a forward function and the node's
+backwards."""
 
 from __future__ import annotations
 
@@ -230,7 +231,8 @@ def _returned(op: Operation) -> str:
 
 
 def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
-    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is known."""
+    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is
+    known."""
     if not op.elementwise:
         return []
     every = ", ".join(raws.values())
@@ -369,7 +371,8 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         *_edges_of_results(op),
         *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
         "    if process_state.observer is not None:",
-        f"        process_state.observer.created(node, ({', '.join(every)},), ({''.join(f'{made}, ' for made, _ in _made(op))}))",
+        f"        process_state.observer.created(node, ({', '.join(every)},), "
+        f"({''.join(f'{made}, ' for made, _ in _made(op))}))",
         f"    return {_returned(op)}",
     ]
     return lines

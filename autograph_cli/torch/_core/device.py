@@ -9,7 +9,10 @@ from .interrupts import uninterruptible
 from .state import process_state
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
-NAMES = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+NAMES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+    "mtia, privateuseone"
+)
 """What PyTorch knows as the types of devices, as its message lists them."""
 
 
@@ -31,7 +34,8 @@ class device(metaclass=Named):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
             raise TypeError(
-                f"device() received an invalid combination of arguments - got ({type_name(type) if type != () else ''}), but expected one of:\n"
+                "device() received an invalid combination of arguments - got "
+                f"({type_name(type) if type != () else ''}), but expected one of:\n"
                 " * (torch.device device)\n * (str type, int index = -1)\n"
             )
         self.type, self.index = _parsed(type, index)

@@ -1,4 +1,5 @@
-"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see _kernels/meta.py)."""
+"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see
+_kernels/meta.py)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def kernels(*raws: Any) -> Any:
 
 
 def formula_kernels(*args: Any) -> Any:
-    """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that runs."""
+    """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that
+    runs."""
     if any(hasattr(x, "strides") for x in args[:1]):
         return kernels(args[0])
     return kernels() if not process_state.reserved or thread_state.walk is None else thread_state.walk.kernels
@@ -111,8 +113,8 @@ def kernel_of(op: Operation, kernels: Any) -> Any:
 def missing(name: str) -> NotImplementedError:
     """PyTorch's sentence for an operation that cannot be followed without the elements."""
     return NotImplementedError(
-        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
-        "Its result depends on elements, which a tensor on the device 'meta' does not have."
+        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+        "registered. Its result depends on elements, which a tensor on the device 'meta' does not have."
     )
 
 

@@ -79,7 +79,8 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 
 
 def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
-    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does itself."""
+    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
+    itself."""
     if process_state.dispatched:
         found = dispatched.ask(op, args, in_place)
         if found is not None:
@@ -113,7 +114,8 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
 
 
 def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
-    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by then."""
+    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by
+    then."""
     if thread_state.records:
         edges_of(op, args)
     error = sys.exc_info()[1]
@@ -178,8 +180,8 @@ def check_bool(number: Any) -> None:
     """Raise PyTorch's error where a truth is to be subtracted."""
     if number is True or number is False:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -204,8 +206,8 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if thread_state.grad and any(t.requires_grad for t in [*given, *targets]):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
     if by_elements(op):
         check_out_apart(targets, given)
@@ -249,10 +251,10 @@ def put(target: Tensor, raw: Any) -> None:
             return
         if target._raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
-                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
-                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
-                "resizing it, inplace, to zero elements with t.resize_(0)."
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which "
+                f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
+                "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
@@ -341,7 +343,8 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
 
 
 def plain_number(x: Any) -> Any:
-    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real number."""
+    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real
+    number."""
     if not isinstance(x, np.generic):
         return x
     if isinstance(x, np.integer):
@@ -358,7 +361,8 @@ _OF_BOOLS = make(np.False_)
 
 
 def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for integers."""
+    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for
+    integers."""
     number = plain_number(number)
     dtype = beside._raw.dtype
     if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:

@@ -20,10 +20,12 @@ ask_for: Any = None
 
 
 class Dispatched(Geometry):
-    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies share.
+    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies
+    share.
 
-    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive, operations take the
-    general way and backward runs formulas as operations. Whoever reads elements past an operation gets a NotImplementedError.
+    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
+    operations take the general way and backward runs formulas as operations. Whoever reads elements past an operation
+    gets a NotImplementedError.
     """
 
     __slots__ = ("__weakref__", "_geometry", "attributes", "kind", "memory")
@@ -48,8 +50,8 @@ class Dispatched(Geometry):
 
     def _refusal(self, name: str) -> NotImplementedError:
         return NotImplementedError(
-            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not available in "
-            "autograph's engine: read the tensor that it holds"
+            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not "
+            "available in autograph's engine: read the tensor that it holds"
         )
 
     def item(self) -> Any:

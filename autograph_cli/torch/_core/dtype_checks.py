@@ -51,7 +51,8 @@ def same_for_addmv(added: Any, matrix: Any, vector: Any) -> None:
 
 
 def parameters_fit(input: Any, *parameters: Any) -> None:
-    """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16 bits."""
+    """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16
+    bits."""
     kind = input._raw.dtype
     given = [p for p in parameters if p is not None]
     if not given:

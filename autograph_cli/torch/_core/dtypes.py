@@ -288,7 +288,8 @@ def not_held(t: np.dtype[Any]) -> RuntimeError:
 
 
 def check_held(number: Any, t: np.dtype[Any]) -> None:
-    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for 255."""
+    """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for
+    255."""
     category = CATEGORY[t]
     if isinstance(number, complex) and category < COMPLEX:
         if number.imag and category != BOOLEAN:
@@ -306,7 +307,8 @@ def check_held(number: Any, t: np.dtype[Any]) -> None:
 
 
 def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
-    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary part."""
+    """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary
+    part."""
     category = CATEGORY[wanted]
     if isinstance(number, (np.ndarray, np.generic)):
         number = number.item()

@@ -1,7 +1,8 @@
 """Forward mode: the tangent of each operation, from what its record says. There is no second table of derivatives.
 
-Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents, and
-all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp` is the `jvp`.
+Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents,
+and all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp`
+is the `jvp`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def follows(level: DualLevel) -> bool:
-    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a transform."""
+    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a
+    transform."""
     return thread_state.forward and not (level.by_hand and thread_state.inference)
 
 
@@ -185,8 +187,9 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
     if primal._raw.shape != tangent._raw.shape:
         raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size "
+            f"{list(tangent._raw.shape)}."
         )
 
 
@@ -240,7 +243,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 
 
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents
+    (`self_t`)."""
     assert op.tangent is not None
     if not any(o._raw.size for o in outputs):
         return [zeros_like(o) for o in outputs]
@@ -253,8 +257,8 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 
 def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
-    gradient, and their products with the tangent are those of its tangent."""
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each
+    have a gradient, and their products with the tangent are those of its tangent."""
     node, output = formula_node(op, primals, outputs), outputs[0]
     units = (1, 1j) if is_complex(output) else (1,)
     total: Any = None
@@ -366,7 +370,8 @@ def joined(level: DualLevel, args: Any) -> Any:
 
 
 def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
-    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its
+    base."""
     if isinstance(x, Dual):
         return
     if x.__class__ is not Tensor:
@@ -445,14 +450,14 @@ def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], out
         raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
     if not node._has_gradient(i, output):
         raise RuntimeError(
-            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
-            "Tensor.You should return None at that position instead."
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+            "differentiable Tensor.You should return None at that position instead."
         )
     changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
     if changed is not None and t is not changed._tangent:
         raise RuntimeError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
-            "inplace, then the jvp function must modify the corresponding gradient inplace."
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
         )
     if changed is not None:
         return changed

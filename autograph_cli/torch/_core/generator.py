@@ -96,7 +96,8 @@ def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
 def normal(
     stream: Stream, shape: Shape, dtype: npt.DTypeLike, mean: float = 0.0, std: float = 1.0, serially: bool = False
 ) -> Array:
-    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16; in pairs for fewer than 16 values, or `serially`.
+    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16; in pairs for fewer than 16 values, or
+    `serially`.
 
     Raises RuntimeError for a negative `std`, NotImplementedError for a dtype that is neither floating nor complex.
     """

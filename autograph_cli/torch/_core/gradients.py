@@ -58,7 +58,8 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
-    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
+    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's
+    formulas."""
     shape, kind = shape_dtype(like)
     if process_state.reserved:
         check_device(g._raw, like)
@@ -94,9 +95,11 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
 
 
 def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its memory).
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its
+    memory).
 
-    PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a change.
+    PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a
+    change.
     """
     with _adding:
         meta = variable.meta()

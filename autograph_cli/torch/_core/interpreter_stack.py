@@ -23,7 +23,8 @@ class Level:
     __slots__ = ("alive", "depth", "modes", "outer")
 
     follows_all = False
-    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of functions."""
+    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of
+    functions."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -61,8 +62,8 @@ class Level:
     def refuse_out(self, name: str) -> Exception:
         """The error of `out=` with a tensor of this level."""
         return RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
 
 
@@ -229,7 +230,8 @@ def is_followed(tensor: Tensor) -> bool:
 
 
 def refuse_captured(tensor: Tensor, name: str) -> None:
-    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
+    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only
+    captured."""
     level = next((level for level in reversed(thread_state.levels) if level.follows_all), None)
     if level is None:
         return
@@ -238,8 +240,8 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
     if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
-            "transformed to explicitly accept the mutated Tensor(s) as inputs."
+            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
 
 
@@ -263,7 +265,7 @@ def refuse_call(name: str) -> None:
     if in_function():
         apis = " (or perhaps using torch.autograd.functional.* APIs)" if name == "requires_grad_" else ""
         raise RuntimeError(
-            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch transform. "
-            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
-            f"call {name}() outside of a function being transformed instead."
+            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch "
+            "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            f"jacfwd, hessian) or call {name}() outside of a function being transformed instead."
         )

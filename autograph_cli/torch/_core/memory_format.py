@@ -151,7 +151,8 @@ def _number(raw: Any) -> Any:
 
 
 def strides_of(raw: Any) -> tuple[int, ...]:
-    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after it."""
+    """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after
+    it."""
     size = raw.itemsize
     found = [s // size for s in raw.strides]
     if 0 in found:
@@ -170,7 +171,8 @@ def is_channels_last(raw: Any) -> bool:
 
 
 def suggests_channels_last(raw: Any) -> bool:
-    """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases for row-major."""
+    """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases
+    for row-major."""
     if raw.ndim not in (4, 5):
         return False
     shape, strides, least = raw.shape, strides_of(raw), 0
@@ -228,7 +230,8 @@ def _piled(raw: Any, parts: Sequence[Any], dim: int) -> Any:
 
 
 def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
-    """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the indices."""
+    """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the
+    indices."""
     places = [d for d, index in enumerate(indices) if index is not None]
     strides = list(strides_of(raw))
     if places != list(range(places[0], places[-1] + 1)):
@@ -313,8 +316,8 @@ def empty_strided(shape: tuple[int, ...], strides: Sequence[int], dtype: Any) ->
 def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequence[int]:
     """The strides of a new result, as PyTorch's iterator over tensors chooses them.
 
-    Operands that all lie alike, without gaps, are followed to the letter; otherwise the dimensions are sorted by the strides of the
-    first operand that tells them apart, then of the next one.
+    Operands that all lie alike, without gaps, are followed to the letter; otherwise the dimensions are sorted by the
+    strides of the first operand that tells them apart, then of the next one.
     """
     if all(x.shape == shape for x in operands):
         if all(x.flags.c_contiguous for x in operands):

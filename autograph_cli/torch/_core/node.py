@@ -11,6 +11,7 @@ import numpy as np
 
 from .._kernels.lazy import resolved
 from .._kernels.meta import Meta
+from .size import of_shape
 from .state import next_sequence_nr, thread_state
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Extra:
 
 
 class NodeType(type):
-    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in PyTorch."""
+    """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in
+    PyTorch."""
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__name__}'>" if "._core." in cls.__module__ and cls is not Node else super().__repr__()
@@ -83,7 +85,8 @@ class Node(metaclass=NodeType):
     _multiple = False
     """Several outputs: `_like` and incoming gradients are lists."""
     _frees: bool | Callable[[Any], Any] = True
-    """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for `_kept`."""
+    """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
+    `_kept`."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False
@@ -190,7 +193,6 @@ class InputMetadata:
     def __init__(self, like: Any) -> None:
         from .device import CPU, META
         from .dtypes import FROM_NUMPY
-        from .size import of_shape
 
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
@@ -213,7 +215,8 @@ def extra_of(node: Node) -> Extra:
 
 
 class Handle:
-    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with` block.
+    """Takes a hook out of the dict that holds it under the handle's `id`: by `remove()`, or at the end of a `with`
+    block.
 
     `extra_dict`: other dicts, one or several, that hold something under the same id.
     """
@@ -317,7 +320,8 @@ def marks_leaf(edge: Any) -> bool:
 
 
 def has_no_history(tensor: Tensor) -> bool:
-    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was changed."""
+    """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was
+    changed."""
     edge = tensor._edge
     return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 

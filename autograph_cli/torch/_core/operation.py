@@ -1,8 +1,8 @@
 """Operations: a schema, a kernel and one derivative per input make a function on tensors and its node.
 
 A formula is a function of `f`, `grad` and whatever it needs by name: an input (`self`), an output (`result`), a plain
-argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node saves.
-With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
+argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node
+saves. With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
 Each operation has two ways to run. `general` (dispatch.py) is the plain statement of what happens; `compiled` code
 (compiler.py) does the same without loops and checks that an operation does not need.
@@ -17,6 +17,7 @@ from . import memory_format, op_traits, saved_attributes
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
+from .op_traits import Traits
 from .schema import Schema
 
 Formula = Callable[..., Any]
@@ -48,8 +49,8 @@ class Derivative:
         self.needs = code.co_varnames[: code.co_argcount][1:]
 
 
-class Operation:
-    """One operation's record. See `operation` for the meaning of the fields."""
+class Operation(Traits):
+    """One operation's record."""
 
     def __init__(
         self,
@@ -57,33 +58,25 @@ class Operation:
         kernel: str | Callable[..., Any],
         node_name: str,
         derivatives: tuple[Derivative, ...],
-        flags: Mapping[str, Any],
+        traits: Mapping[str, Any],
     ) -> None:
         self.schema = schema
         self.name = schema.name
         self.identifier = schema.identifier
         self.kernel = kernel
         self.derivatives = derivatives
-        self.promotes: bool | str = flags.get("promotes", False)
-        self.strict: bool = flags.get("strict", False)
-        self.number_first: bool = flags.get("number_first", False)
-        self.floating: bool = flags.get("floating", False)
-        self.view: bool = flags.get("view", False)
-        self.rereads: bool = flags.get("rereads", False)
-        self.pointwise: bool = flags.get("pointwise", op_traits.pointwise(self.identifier, flags))
-        self.tangent: Formula | None = flags.get("tangent")
-        self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
-        self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
-        self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
+        vars(self).update(op_traits.DEFAULTS, **traits)
+        if self.pointwise is None:
+            self.pointwise = bool(self.promotes or self.floating)
+        if self.linear is None:
+            self.linear = self.view
+        self.multiple = len(schema.outputs) > 1 or self.list_result
         self.elementwise = (
             (self.promotes or self.floating or self.pointwise)
             and not (self.multiple or self.view or self.identifier in memory_format.RULES)
             and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
         )
         """Whether the result lies in memory as PyTorch's iterator over tensors has it."""
-        self.list_result: bool = flags.get("list_result", False)
-        self.inline: str = flags.get("inline", "")
-        self.saved: Mapping[str, Callable[..., Any] | str | None] = flags.get("saved", {})
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
@@ -99,7 +92,8 @@ class Operation:
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
         self.guards = {name: self._guard(name) for name in self.saved_names}
-        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch does it."""
+        """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
+        does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
@@ -181,8 +175,8 @@ def camel(name: str) -> str:
 
 
 def right_first(right: Any, left: Any) -> Any:
-    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second derivative
-    are numbered so."""
+    """`left * right` in a formula, of which PyTorch's C++ works out the right factor first: the nodes of the second
+    derivative are numbered so."""
     return left * right
 
 
@@ -196,21 +190,12 @@ def operation(
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the node's
-    name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the inputs' names;
-    they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their common dtype, and
-    a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no place),
-    `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `rereads` (a view that reads the memory in another way: as another dtype, conjugated, negated),
-    `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs together; "each":
-    in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where what follows from the
-    others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of outputs without gradient), `list_result` (the number of outputs varies).
-    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the node keeps
-    (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's node has no such attribute.
-    `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
-    Everything else is a formula, named as the input whose gradient it gives.
+    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
+    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
+    inputs' names; they may name `mask`, which gradients are wanted. Options are the operation's traits (op_traits.py)
+    and its formulas, each named as the input whose gradient it gives.
     """
-    flags = {k: options.pop(k) for k in _FLAGS if k in options}
+    traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}
     parsed = schemas.parse(schema)
     order = {p.name: i for i, p in enumerate(parsed.parameters)}
     derivatives = [Derivative((name,), formula, False) for name, formula in options.items()]
@@ -221,7 +206,7 @@ def operation(
                 raise ValueError(f"{parsed.identifier}: no argument {name!r}")
     derivatives.sort(key=lambda d: order[d.inputs[0]])
     record = Operation(
-        parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags
+        parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), traits
     )
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
@@ -231,20 +216,3 @@ def operation(
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)
     return record.function
-
-
-_FLAGS = (
-    "promotes",
-    "strict",
-    "number_first",
-    "floating",
-    "view",
-    "rereads",
-    "pointwise",
-    "linear",
-    "tangent",
-    "nondifferentiable",
-    "list_result",
-    "inline",
-    "saved",
-)

@@ -1,8 +1,8 @@
 """Who is asked instead of a function: modes, and arguments whose class has a `__torch_function__`.
 
-A public function does not look for them until somebody may be there: then all public functions are given other code, which looks first,
-and go on under the old one. They stay the same objects, so whoever holds one or compares with one sees no difference, and a program
-without subclasses and modes pays nothing.
+A public function does not look for them until somebody may be there: then all public functions are given other code,
+which looks first, and go on under the old one. They stay the same objects, so whoever holds one or compares with one
+sees no difference, and a program without subclasses and modes pays nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ BY_KEYWORD = frozenset(
         "torch.functional.unique",
     ]
 )
-"""Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`, but for `AS_CALLED`."""
+"""Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`,
+but for `AS_CALLED`."""
 AS_CALLED = frozenset(
     [
         "adaptive_avg_pool1d",
@@ -195,7 +196,8 @@ def _asks(kind: type) -> bool:
 def ask(
     func: Any, name: str, asked: list[Any], types: Any, args: Any, kwargs: dict[str, Any], python: bool = False
 ) -> Any:
-    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a TypeError."""
+    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a
+    TypeError."""
     more = (kwargs,) if kwargs or python else ()
     if thread_state.function_modes:
         mode = thread_state.function_modes[-1]
@@ -207,8 +209,8 @@ def ask(
         handler = x.__torch_function__
         if getattr(handler, "__self__", None) is x:
             warn(
-                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define "
-                "it as a classmethod."
+                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, "
+                "please define it as a classmethod."
             )
         found = handler(func, types, args, *more)
         if found is not NotImplemented:
@@ -270,7 +272,8 @@ def converted(found: Any, kind: type[Any]) -> Any:
 
 
 def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """`Tensor.__torch_function__`: what `func` gives, as an instance of `cls`; NotImplemented beside a class that is no base."""
+    """`Tensor.__torch_function__`: what `func` gives, as an instance of `cls`; NotImplemented beside a class that is no
+    base."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -309,8 +312,8 @@ def _activate(entries: list[Overridable]) -> None:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
             entry.function.__signature__ = inspect.signature(entry.body)
         looking = _looking(len(entry.function.__code__.co_freevars))
-        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The defaults stay: the
-        # new code has no parameters that could take them.
+        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The
+        # defaults stay: the new code has no parameters that could take them.
         entry.function.__code__ = looking.replace(
             co_consts=tuple(entry if x == _ENTRY else x for x in looking.co_consts)
         )

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 NO_RANDOMNESS = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
-    "on vmap or perform the randomness operation out of vmap"
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 NOT_THE_SAME = (
     "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 )
 NOT_DIFFERENT = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
-    "necessary for your usage, please file an issue with functorch."
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "If this is necessary for your usage, please file an issue with functorch."
 )
 
 

@@ -1,6 +1,7 @@
 """Saved outputs without a gradient that depend on the inputs all the same: mean and scale of a normalization, a norm.
 
-A backward formula may take them for constants, as PyTorch's does. A tangent, which may be differentiated in turn, must not.
+A backward formula may take them for constants, as PyTorch's does. A tangent, which may be differentiated in turn, must
+not.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ _RULES: dict[str, tuple[str, tuple[str, ...], Callable[[Named], Any]]] = {
 
 
 def outputs_of(op: Operation, given: Named) -> Named:
-    """Such outputs of `op` as functions of its arguments, by name; nothing where no derivative of them can be asked for."""
+    """Such outputs of `op` as functions of its arguments, by name; nothing where no derivative of them can be asked
+    for."""
     rule = _RULES.get(op.identifier)
     if rule is None or not may_follow(given[rule[0]]):
         return {}

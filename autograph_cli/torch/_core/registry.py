@@ -121,8 +121,9 @@ def composite(
 ) -> Callable[[F], F]:
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a part of it,
-    all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a
+    part of it, all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`.
+    `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
@@ -168,7 +169,8 @@ def out_tensors(name: str, out: Any) -> list[Tensor]:
 def no_out(name: str) -> RuntimeError:
     """PyTorch's error for `out=` in the graph."""
     return RuntimeError(
-        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad."
     )
 
 

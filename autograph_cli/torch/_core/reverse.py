@@ -1,7 +1,7 @@
 """Reverse mode under transforms: inputs to differentiate by, results that leave, and `grad` of wrapped tensors.
 
-There is one tape. What a transform differentiates is recorded as everything is, on the lowest tensors; so a `grad` call on
-wrapped tensors is worked out from calls on what they wrap.
+There is one tape. What a transform differentiates is recorded as everything is, on the lowest tensors; so a `grad` call
+on wrapped tensors is worked out from calls on what they wrap.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> An
 
 
 def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
-    """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher levels."""
+    """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher
+    levels."""
     if isinstance(x, Wrapped) and x._level.depth > level.depth:
         if isinstance(x, Dual):
             return x._lower(lambda lower: wrapped(level, lower, bdim))
@@ -178,7 +179,8 @@ def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
 def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     """`x` again as an input of its own, which requires a gradient: a view if `x` already does, a new leaf otherwise.
 
-    Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its own.
+    Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its
+    own.
     """
     batch = _innermost_batch(len(thread_state.levels) if depth is None else depth)
     level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
@@ -248,7 +250,8 @@ def leaves_behind(node: Node) -> Iterator[AccumulateGrad]:
 
 
 def outer_history(x: Tensor) -> tuple[bool, str | None]:
-    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has there."""
+    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has
+    there."""
     edge = edge_of(x)
     if edge is None or all(getattr(leaf.variable, "_born", None) is not None for leaf in leaves_behind(edge[0])):
         return False, None

@@ -80,7 +80,8 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._raw.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
+            f"{Size(shape)}."
         )
     if process_state.reserved and g.is_meta is not like_is_meta(like):
         places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")

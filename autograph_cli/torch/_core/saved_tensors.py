@@ -28,9 +28,9 @@ INFERENCE = [0]
 def inference_saved() -> RuntimeError:
     """PyTorch's error for saving a tensor that was made in inference mode."""
     return RuntimeError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-        "`torch.no_grad()` instead of `torch.inference_mode()`."
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+        "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
     )
 
 
@@ -93,7 +93,8 @@ class Packed:
         found = self.unpack(self.packed)
         if not hasattr(found, "_raw"):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}"
             )
         return found
 
@@ -145,8 +146,8 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
     from .dtypes import FROM_NUMPY, type_name
 
     hint = (
-        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-        "changed in there or anywhere later. Good luck!"
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+        "was changed in there or anywhere later. Good luck!"
         if thread_state.anomaly
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
@@ -251,7 +252,8 @@ class PackedItems(tuple[Any, ...]):
 
 
 def packed_items(node: Node, items: list[Any]) -> PackedItems:
-    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain way."""
+    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain
+    way."""
     extra_of(node)
     return PackedItems(items)
 
@@ -277,7 +279,8 @@ def _itself(tensor: Tensor) -> Tensor:
 
 
 def _packing_order(node: Node, count: int) -> list[int]:
-    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved them."""
+    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved
+    them."""
     names, results = node._item_names, node._item_results
     if len(names) != count:
         return list(range(count))
@@ -306,15 +309,16 @@ def _pack(node: Node, item: Any, index: int) -> Any:
         thread_state.saved_hooks, thread_state.grad = hooks, mode
     if given._version != version:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "
-            "by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
-            "in-place operations on the input to a pack hook."
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input to a pack hook."
         )
     return Packed(packed, unpack_hook, edge)
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out from it."""
+    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out
+    from it."""
 
     def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
         self._derived = derived
@@ -335,7 +339,8 @@ class SavedTensor:
         item = node._saved[index] if place is None else node._saved[index]._items[place]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")

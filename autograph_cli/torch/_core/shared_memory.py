@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels.lazy import bits_of, flip, memory_of
+from .._ops.legacy import instance
+from ..utils.data.worker import get_worker_info
 from .node import LEAF
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor
@@ -102,13 +104,11 @@ def register() -> None:
 
 def reduced(tensor: Tensor) -> Any:
     """What is sent of a tensor to another process: the file descriptor of its memory, and where it lies in it."""
-    from ..utils.data.worker import get_worker_info
-
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it "
-            "on the queue)."
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
         )
     if tensor.is_meta or tensor.is_sparse or not tensor.numel() or get_worker_info() is not None:
         # The worker of a DataLoader may be gone before its batch is looked at.
@@ -125,8 +125,6 @@ def reduced(tensor: Tensor) -> Any:
 def _rebuilt(
     descriptor: Any, place: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
 ) -> Tensor:
-    from .._ops.legacy import instance
-
     size, shape, strides, offset, dtype = place
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
     made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))

@@ -13,7 +13,8 @@ _MISSING = "this is not available for sparse tensors in autograph's engine yet: 
 
 
 class Sparse:
-    """What the layouts have in common. While one is alive, operations take the general way, and device_dispatch.py sees it."""
+    """What the layouts have in common. While one is alive, operations take the general way, and device_dispatch.py sees
+    it."""
 
     __slots__ = ("__weakref__", "dtype", "shape", "values")
 

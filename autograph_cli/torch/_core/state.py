@@ -80,7 +80,8 @@ class ProcessState:
         self.dispatched = 0
         """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
         self.lazy = 0
-        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special`
+        too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0

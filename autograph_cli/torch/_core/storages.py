@@ -46,7 +46,8 @@ def capacity(raw: Any) -> int:
 
 
 def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of `raw`."""
+    """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of
+    `raw`."""
     kind = raw.dtype if dtype is None else np.dtype(dtype)
     if raw.__class__ is Lazy:
         return Lazy(window(raw.memory, shape, strides, offset, dtype), raw.bits)
@@ -59,8 +60,8 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     needed = start + (1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))) * kind.itemsize
     if start < 0 or needed > root.nbytes:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {kind.itemsize} requiring a "
-            f"storage size of {needed} are out of bounds for storage of size {root.nbytes}"
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
+            f"{kind.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
         )
     flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
     flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .._kernels.meta import Meta
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
 from .dispatched import Dispatched
+from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     LEAF,
     AccumulateGrad,
@@ -71,11 +72,11 @@ class Tensor(metaclass=Named):
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
+    _legacy_new: ClassVar[Callable[..., Any]]
+    """What a call of the class makes (see _ops/legacy.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .._ops.creation import legacy_constructor
-
-        return legacy_constructor(cls, *args, **kwargs)
+        return Tensor._legacy_new(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
@@ -130,8 +131,6 @@ class Tensor(metaclass=Named):
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, sparse_csr, strided
-
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
     is_sparse = property(lambda self: self._raw.__class__ is Coo)
@@ -249,7 +248,8 @@ class Tensor(metaclass=Named):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.is_meta is not new.is_meta:
             raise RuntimeError(
-                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type."
             )
         if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
@@ -276,9 +276,9 @@ class Tensor(metaclass=Named):
         if self._edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
-                "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as a solution."
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
             )
         self._edge = None
         return self
@@ -373,7 +373,8 @@ def dispatches(kind: type) -> bool:
 
 
 class Wrapped(Tensor):
-    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
+    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see
+    transforms.py)."""
 
     __slots__ = ()
     __torch_function__ = disabled
@@ -395,7 +396,10 @@ def may_follow(x: Tensor) -> bool:
 
 
 _NO_LEAF = "you can only change requires_grad flags of leaf variables."
-_DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+_DETACH = (
+    "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+    "var.detach()."
+)
 
 new: Callable[[type[Tensor]], Any] = object.__new__
 """What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
@@ -430,22 +434,22 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size"
+            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size "
+            f"'{list(tensor._raw.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
     if grad.is_meta is not tensor.is_meta:
         raise RuntimeError(
-            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type '{tensor.device}'. Please "
-            "ensure that the gradient and the tensor are on the same device"
+            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type "
+            f"'{tensor.device}'. Please ensure that the gradient and the tensor are on the same device"
         )
     if grad.dtype is not tensor.dtype:
         name = grad._raw.dtype.name
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
-            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
-            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
-            "they match."
+            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+            "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match."
         )
 
 
@@ -467,8 +471,8 @@ _C_TYPES = {
 def _warn_non_leaf_grad() -> None:
 
     warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-        "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-        ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )

@@ -1,7 +1,7 @@
 """Transforms: levels, the tensors that they wrap, and the way of an operation to the highest level among its arguments.
 
-Forward mode (`Dual`) and batching (`Batched`) are interpreters above the one tape: an operation that meets a wrapped tensor
-is done by the highest level among its arguments, with operations of lower levels, down to the ordinary ones.
+Forward mode (`Dual`) and batching (`Batched`) are interpreters above the one tape: an operation that meets a wrapped
+tensor is done by the highest level among its arguments, with operations of lower levels, down to the ordinary ones.
 Reverse mode needs no wrapper: see reverse.py.
 """
 
@@ -15,7 +15,6 @@ from . import dispatch
 from .device_dispatch import kernels
 from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
 from .node import View
-from .op_traits import RANDOM
 from .stand_in import NO_MEMORY, StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped, make
@@ -147,7 +146,8 @@ def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
 
 
 def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
-    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain tensor."""
+    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain
+    tensor."""
     if isinstance(x, Batched):
         given = None if size is None else (x._level.size, *size)
         return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
@@ -190,10 +190,11 @@ def inplace_name(op: Operation) -> str:
 
 
 def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) -> Any:
-    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is none."""
+    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is
+    none."""
     if inplace:
         refuse_captured(args[0], inplace_name(op))
-    if op.identifier in RANDOM:
+    if op.random:
         from . import randomness
 
         found = randomness.run(op, args, inplace=inplace)

@@ -41,7 +41,8 @@ def counter(tensor: Tensor) -> list[int]:
 def make_view(
     out: Tensor, source: Tensor, edge: Edge | None, multiple: bool = False, op: Operation | None = None
 ) -> Tensor:
-    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it otherwise."""
+    """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it
+    otherwise."""
     seen = source._edge
     base = seen.base if seen.__class__ is View else source
     out._counter = counter(base)
@@ -120,7 +121,8 @@ def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
 
 
 def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if given."""
+    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
+    given."""
     return window(raw, shape, strides, offset, dtype)
 
 
@@ -281,8 +283,8 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
 def _check_mode(tensor: Tensor) -> None:
     if tensor._counter is INFERENCE and not thread_state.inference:
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
 
 
@@ -295,9 +297,9 @@ def _refuse(edge: Any, creation: str, what: str) -> None:
         )
         raise RuntimeError(
             f"{which} created in {how} and {what} modified inplace {mode}. Given that this use case is ambiguous and "
-            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside "
-            f"the {name} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-            "tracked)."
+            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+            f"both inside the {name} block (if you don't want the inplace to be tracked) or both outside (if you want "
+            "the inplace to be tracked)."
         )
     if edge is not None:
         view = f"Output {edge[1]} of {short_name(edge[0])}"
@@ -309,7 +311,8 @@ _MODES = {
     INFERENCE_MODE: ("inference mode", "in normal mode", "inference_mode"),
 }
 _REFUSALS = {
-    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+    MULTIPLE: "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output "
     "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
     "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
@@ -334,13 +337,14 @@ def check_own_memory(raw: Any) -> None:
         return
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-            "clone() the tensor before performing the operation."
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
         )
 
 
 def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
-    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and the same.
+    """Raise PyTorch's error where two dense arrays share a part of their memory; `apart`: also where they are one and
+    the same.
 
     What is read with a bit of conjugation or negation is read from a copy.
     """
@@ -362,8 +366,8 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
 
 def _overlap() -> RuntimeError:
     return RuntimeError(
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-        "Please clone() the tensor before performing the operation."
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation."
     )
 
 
@@ -405,7 +409,8 @@ _SAME_EVERYWHERE = frozenset(
 
 
 def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
-    """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own place."""
+    """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
+    place."""
     if isinstance(tensor._raw, Sparse):
         tensor._raw = raw
         bump(tensor)
@@ -562,7 +567,8 @@ def _result_for(target: Tensor, raw: Any) -> Any:
         source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
         if not dtypes.can_cast(source, goal):
             raise RuntimeError(
-                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type {dtypes.cpp_name(have.dtype)}"
+                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
+                f"{dtypes.cpp_name(have.dtype)}"
             )
         raw = raw.astype(have.dtype)
     return raw

@@ -67,7 +67,8 @@ class Embedding:
         include_last_offset: bool,
         padding_idx: int,
     ) -> Any:
-        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is from."""
+        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is
+        from."""
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "

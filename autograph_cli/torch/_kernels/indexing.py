@@ -60,8 +60,8 @@ class Indexing:
             raise self._index_error(a, indices) from None
         except ValueError:
             raise RuntimeError(
-                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                f"{list(a[places].shape)}"
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+                f"shape {list(a[places].shape)}"
             ) from None
         return out
 
@@ -87,7 +87,8 @@ class Indexing:
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
     def _positions(self, a: Any, places: Any, count: int) -> Any:
-        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not simple."""
+        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not
+        simple."""
         lead = sum(1 for p in places if p.__class__ is slice)
         rest = places[lead:]
         if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):

@@ -43,9 +43,11 @@ def resolved(raw: Any) -> Any:
 
 
 class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
-    """Elements as they are in `memory`, conjugated, negated or both whenever they are read, and again when they are written.
+    """Elements as they are in `memory`, conjugated, negated or both whenever they are read, and again when they are
+    written.
 
-    NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take the general way.
+    NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take
+    the general way.
 
     >>> a = np.array([1 + 2j, 3 - 1j])
     >>> b = Lazy(a, (True, False))

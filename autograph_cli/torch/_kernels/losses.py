@@ -215,7 +215,8 @@ class Losses:
     # ---------------------------------------------------------------- sequences
 
     def _ctc_states(self, a: Any, targets: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any, Any]:
-        """Labels with blanks between them (N, states), where a state may be entered from two before, and the lengths."""
+        """Labels with blanks between them (N, states), where a state may be entered from two before, and the
+        lengths."""
         n = a.shape[1]
         lengths = self.xp.asarray(target_lengths, "int64")
         longest = int(lengths.max()) if n else 0

@@ -24,10 +24,10 @@ def check_addcdiv(x: Any, y: Any) -> None:
     if x.dtype.kind in "biu" and y.dtype.kind in "biu":
         formula = "(input + value * tensor1 / tensor2)"
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-            f"tensor2)).to(input.dtype) for integer inputs and as {formula} for float inputs. The future addcdiv behavior is just the "
-            f"latter implementation: {formula}, for all dtypes."
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            f"* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as {formula} for float inputs. "
+            f"The future addcdiv behavior is just the latter implementation: {formula}, for all dtypes."
         )
 
 
@@ -107,8 +107,8 @@ class Pointwise:
     def neg(self, a: Any) -> Any:
         if a.dtype.kind == "b":
             raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
-                "or `logical_not()` operator instead."
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
             )
         return -a
 
@@ -131,8 +131,8 @@ class Pointwise:
         kind = a.dtype.kind
         if kind == "b":
             raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-                "instead."
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+                "operator instead."
             )
         if kind == "c":
             return self._complex_sub(a, b if alpha == 1 else b * self.number(alpha, b))
@@ -150,7 +150,8 @@ class Pointwise:
         return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
 
     def _complex_sub(self, a: Any, b: Any) -> Any:
-        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other branch."""
+        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other
+        branch."""
         return a + self.number(-1, b) * b
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
@@ -202,7 +203,8 @@ class Pointwise:
         return self.from_parts(size, self.xp.arctan2(y, x + one))
 
     def from_parts(self, real: Any, imag: Any) -> Any:
-        """Complex numbers of their parts; a sum with an imaginary number would lose signs of zeros, and make infinity nan."""
+        """Complex numbers of their parts; a sum with an imaginary number would lose signs of zeros, and make infinity
+        nan."""
         made = self.xp.empty_like(real + imag, FROM_NUMPY[real.dtype].to_complex().numpy)
         made.real[...] = real
         made.imag[...] = imag
@@ -323,7 +325,8 @@ class Pointwise:
         return self.chosen(condition, a, b)
 
     def chosen(self, mask: Any, a: Any, b: Any) -> Any:
-        """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's selection."""
+        """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's
+        selection."""
         if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
             return self.xp.where(mask, a, b)[()]
         whole = self.xp.dtype(f"i{a.itemsize}")
@@ -398,7 +401,8 @@ class Pointwise:
         return self.between(a, 0, math.inf)
 
     def between(self, a: Any, low: Any, high: Any) -> Any:
-        """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
+        """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
+        number."""
         kind = a.dtype.kind
         if kind != "f" or a.size < _MANY:
             if kind == "c":

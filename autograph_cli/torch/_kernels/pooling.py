@@ -131,7 +131,8 @@ class Pooling:
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
-        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the way."""
+        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the
+        way."""
         windows = np.stack(candidates, -1)
         best = np.maximum.reduce(windows, axis=-1)
         total = np.add.reduce(best, axis=None)

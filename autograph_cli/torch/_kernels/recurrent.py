@@ -44,7 +44,8 @@ class Recurrent:
         return out, hx.copy(), cx.copy(), kept.view(xp.uint8)
 
     def _workspace(self, kept: Any, steps: int, batch: int, n: int) -> tuple[Any, Any, Any]:
-        """The memory kept for backward, and in it the four gates (input, forget, new, output) and the cell state of each step."""
+        """The memory kept for backward, and in it the four gates (input, forget, new, output) and the cell state of
+        each step."""
         split = steps * batch * 4 * n
         return kept, kept[:split].reshape(steps, batch, 4 * n), kept[split:].reshape(steps, batch, n)
 
@@ -100,8 +101,8 @@ class Recurrent:
         return before
 
     def _lstm_slopes(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
-        """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they are
-        squashed, (steps, batch, 4, n); and that of the output by the cell state."""
+        """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
+        are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
         gates = gates.reshape(*cells.shape[:2], 4, -1)
         one, squashed = self.number(1, cells), self.xp.tanh(cells)
         slopes = one - gates

@@ -24,8 +24,8 @@ class Movement:
             return in_shape(a, tuple(size))
         except (AttributeError, ValueError):
             raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous subspaces). Use .reshape(...) instead."
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
 
     def reshape(self, a: Any, size: Any) -> Any:
@@ -56,7 +56,8 @@ class Movement:
     def unsqueeze(self, a: Any, dim: int) -> Any:
         shape = a.shape
         if 1 not in shape and a.__class__ is self.xp.ndarray and (dim < len(shape) or a.flags.c_contiguous):
-            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the others alone.
+            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the
+            # others alone.
             return a.reshape((*shape[:dim], 1, *shape[dim:]))
         return a[(slice(None),) * dim + (None, ...)]
 
@@ -294,5 +295,6 @@ class Movement:
 
 
 def _row_major(raw: Any) -> Any:
-    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their format."""
+    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their
+    format."""
     return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

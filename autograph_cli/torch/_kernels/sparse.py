@@ -54,8 +54,8 @@ def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any])
     if rule is None:
         layout = "SparseCsrCPU" if any(isinstance(raw, Csr) for raw in raws) else "SparseCPU"
         raise NotImplementedError(
-            f"Could not run 'aten::{op.name}' with arguments from the '{layout}' backend: sparse tensors have few operations, use "
-            "tensor.to_dense()"
+            f"Could not run 'aten::{op.name}' with arguments from the '{layout}' backend: sparse tensors have few "
+            "operations, use tensor.to_dense()"
         )
     return rule(kernels, *raws)
 
@@ -102,8 +102,8 @@ def _mul(f: Any, a: Any, b: Any) -> Any:
     x, y = a.coo().coalesce(), b.coo().coalesce()
     if x.shape != y.shape or len(x.indices) != len(y.indices):
         raise RuntimeError(
-            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and "
-            "shape of sparse dimensions"
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
+            "dimensions, and shape of sparse dimensions"
         )
     _, i, j = np.intersect1d(x.flat(), y.flat(), assume_unique=True, return_indices=True)
     return as_first(Coo(x.indices[:, i], x.values[i] * y.values[j], x.shape, True), a)

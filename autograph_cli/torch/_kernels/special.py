@@ -114,7 +114,8 @@ class Special:
         return self._erfcx(x) * self._exp_square(x, -1)
 
     def _library(self, name: str, x: Any, series: Callable[[Any], Any]) -> Any:
-        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the series."""
+        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the
+        series."""
         if isinstance(x, np.ndarray):
             try:
                 return np.fromiter(map(getattr(math, name), x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
@@ -355,7 +356,8 @@ class Special:
         return self._incomplete(a, x, 1.0)
 
     def _incomplete(self, a: Any, x: Any, upper: float) -> Any:
-        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of it."""
+        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of
+        it."""
         xp = self.xp
         a, x = xp.broadcast_arrays(a, x)
         out = xp.full(a.shape, math.nan)

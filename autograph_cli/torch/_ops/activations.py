@@ -44,10 +44,12 @@ log_softmax_backward = operation(
 )
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    pointwise=True,
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
 )
 softplus_backward = operation(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
+    pointwise=True,
     grad_output=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
     self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(
         f, grad * grad_output, self, beta, threshold
@@ -55,10 +57,12 @@ softplus_backward = operation(
 )
 leaky_relu_op = operation(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01)",
+    pointwise=True,
     self=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
 )
 leaky_relu_backward = operation(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)",
+    pointwise=True,
     grad_output=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
     self=lambda f, grad: f.zeros_like(grad),
 )

@@ -29,6 +29,7 @@ add = operation(
     promotes=True,
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )
@@ -36,6 +37,7 @@ sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
     number_first=True,
+    linear=True,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
@@ -44,6 +46,7 @@ mul = operation(
     promotes=True,
     number_first=True,
     inline="{self} * {other}",
+    linear="each",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
@@ -82,6 +85,7 @@ pow_tensor = operation(
 )
 pow_scalar = operation(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent)",
+    pointwise=True,
     self=lambda f, grad, self, exponent: (
         f.zeros_like(grad)
         if exponent == 0
@@ -91,6 +95,7 @@ pow_scalar = operation(
 scalar_pow = operation(
     "pow.Scalar(Scalar self, Tensor exponent)",
     node="PowBackward2",
+    pointwise=True,
     exponent=lambda f, grad, self, exponent, result: (
         grad
         * (
@@ -109,27 +114,39 @@ scalar_pow = operation(
 mul_scalar = operation(
     "mul.Scalar(Tensor self, Scalar other)",
     node="MulBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
 )
 div_scalar = operation(
     "div.Scalar(Tensor self, Scalar other)",
     node="DivBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
 )
 add_scalar = operation(
-    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="AddBackward1", self=lambda f, grad: grad
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="AddBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 sub_scalar = operation(
-    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", node="SubBackward1", self=lambda f, grad: grad
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
+    node="SubBackward1",
+    pointwise=True,
+    self=lambda f, grad: grad,
 )
 rsub_scalar = operation(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="RsubBackward1",
+    pointwise=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 rsub_tensor = operation(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
+    linear=True,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
 )
@@ -148,7 +165,7 @@ remainder_of_scalar = operation(
     other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
-    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", self=lambda f, grad: grad
+    "remainder.Scalar(Tensor self, Scalar other)", node="RemainderBackward0", pointwise=True, self=lambda f, grad: grad
 )
 fmod = operation(
     "fmod(Tensor self, Tensor other)",
@@ -157,7 +174,9 @@ fmod = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad, self, other: right_first(f.div_Tensor_mode(self, other, rounding_mode="trunc"), f.neg(grad)),
 )
-fmod_scalar = operation("fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", self=lambda f, grad: grad)
+fmod_scalar = operation(
+    "fmod.Scalar(Tensor self, Scalar other)", node="FmodBackward0", pointwise=True, self=lambda f, grad: grad
+)
 floor_divide_tensor = operation(
     "floor_divide(Tensor self, Tensor other)",
     promotes=True,
@@ -169,6 +188,7 @@ floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
     node="NotImplemented",
+    pointwise=True,
     self=no_derivative("floor_divide"),
 )
 maximum = operation(

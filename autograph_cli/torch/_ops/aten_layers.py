@@ -129,7 +129,8 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, places of maxima."""
+    """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, places of
+    maxima."""
     if sparse:
         raise NotImplementedError("embedding_bag with sparse=True is not available in autograph's engine yet")
     padding = -1 if padding_idx is None else padding_idx

@@ -41,13 +41,14 @@ flash_attention = operation(
     },
 )
 operation(
-    f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool is_causal, "
-    "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
+    f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool "
+    "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
     node="NotImplemented",
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    linear="each",
     i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
         grad, i2, i3, sumdim, expand2, expand3, expand1
     ),
@@ -95,8 +96,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 _NO_KERNEL = "No available kernel.  Aborting execution."
 _NO_BACKEND = (
-    "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and the "
-    "fused kernels."
+    "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+    "kernel and the fused kernels."
 )
 
 
@@ -167,18 +168,18 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
 
-    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel does not take,
-    for dtypes that differ, or where `KERNELS` leave none to take.
+    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel
+    does not take, for dtypes that differ, or where `KERNELS` leave none to take.
     """
     if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: {in_c(key)} and "
-            f"value.dtype: {in_c(value)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: "
+            f"{in_c(key)} and value.dtype: {in_c(value)} instead."
         )
     if min(t.ndim for t in (query, key, value)) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, key.dim: "
-            f"{key.ndim} and value.dim: {value.ndim} instead."
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, "
+            f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if enable_gqa:
         heads = query._raw.shape[-3]

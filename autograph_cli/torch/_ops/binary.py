@@ -54,6 +54,7 @@ copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
+    pointwise=True,
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -120,6 +121,7 @@ heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
     node="NotImplemented",
+    pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),
 )
@@ -127,6 +129,7 @@ ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
     lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype)) * f.pow_Scalar(2.0, b),
     node="LdexpBackward0",
+    pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
 )
@@ -134,6 +137,7 @@ lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
     lambda f, a, end, w: _lerp(f, a, end, w),
     node="LerpBackward1",
+    pointwise=True,
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
@@ -225,6 +229,7 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
     _nan_to_num,
+    pointwise=True,
     self=lambda f, grad, self: grad * f.isfinite(self),
 )
 
@@ -234,7 +239,7 @@ def _signbit(f: Any, a: Any) -> Any:
     return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
 
 
-signbit = operation("signbit(Tensor self)", _signbit)
+signbit = operation("signbit(Tensor self)", _signbit, pointwise=True)
 
 
 def _frexp(f: Any, a: Any) -> Any:
@@ -249,10 +254,15 @@ frexp_op = operation(
     _frexp,
     node="FrexpBackward0",
     nondifferentiable=("exponent",),
+    pointwise=True,
     self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
 )
 conj_physically = operation(
-    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
+    "_conj_physical(Tensor self)",
+    node="ConjPhysicalBackward0",
+    pointwise=True,
+    linear=True,
+    self=lambda f, grad: f._conj_physical(grad),
 )
 publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
 publish(conj_physically, logaddexp, logaddexp2, fmax, fmin, signbit)
@@ -329,8 +339,8 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
     base, power = _power_operands(input, exponent)
     if base is not input:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result requires "
-            f"dtype {dtypes.cpp_name(base._raw.dtype)}"
+            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result "
+            f"requires dtype {dtypes.cpp_name(base._raw.dtype)}"
         )
     made: Tensor = input.pow_(power)
     return made

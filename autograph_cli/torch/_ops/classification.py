@@ -31,8 +31,8 @@ def _nll(name: str, node: str) -> Any:
         )(grad, self, target, weight, reduction, ignore_index, total_weight),
     )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, "
-        "Tensor total_weight)",
+        f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
+        "ignore_index, Tensor total_weight)",
         node=f"{node}BackwardBackward0",
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
@@ -50,8 +50,8 @@ multi_margin = operation(
     ),
 )
 operation(
-    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight, "
-    "int reduction)",
+    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? "
+    "weight, int reduction)",
     node="NotImplemented",
     grad_output=no_derivative("multi_margin_loss_backward"),
     self=no_derivative("multi_margin_loss_backward"),
@@ -70,9 +70,28 @@ operation(
     grad_output=no_derivative("multilabel_margin_loss_backward"),
     self=no_derivative("multilabel_margin_loss_backward"),
 )
+
+
+def _ctc_loss_log_probs(
+    f: Any,
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    neg_log_likelihood: Any,
+    log_alpha: Any,
+    blank: Any,
+    zero_infinity: Any,
+) -> Any:
+    return f._ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+
+
 ctc = operation(
-    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
-    "(Tensor neg_log_likelihood, Tensor log_alpha)",
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool "
+    "zero_infinity) -> (Tensor neg_log_likelihood, Tensor log_alpha)",
     node="CtcLossBackward0",
     saved={
         "neg_log_likelihood": None,
@@ -81,15 +100,11 @@ ctc = operation(
         "result1": "log_alpha",
     },
     nondifferentiable=("log_alpha",),
-    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: (
-        f._ctc_loss_backward(
-            grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-        )
-    ),
+    log_probs=_ctc_loss_log_probs,
 )
 operation(
-    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
-    "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
+    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
+    "target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
     node="NotImplemented",
     grad_output=no_derivative("_ctc_loss_backward"),
     log_probs=no_derivative("_ctc_loss_backward"),
@@ -113,8 +128,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
-            f"{list(weight._raw.shape)}"
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight._raw.shape)}"
         )
     same_scalar(input, weight)
 
@@ -228,8 +243,8 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
     classes = input._raw.shape[d]
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
-            f"of shape: {list(weight._raw.shape)}"
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight._raw.shape)}"
         )
     scores = activations.log_softmax(input, d)
     if smoothing:
@@ -282,8 +297,8 @@ def _check_margin(input: Tensor, target: Tensor) -> None:
     rows = shape[0] if len(shape) == 2 else 1
     if target.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "
-            f"target size [{rows}], but got {size}. Input has shape {list(shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{rows}], but got {size}. Input has shape {list(shape)}."
         )
 
 
@@ -376,7 +391,8 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
     for end in ends:
         if not 0 <= end <= t:
             raise RuntimeError(
-                f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for ctc_loss_cpu)"
+                f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for "
+                "ctc_loss_cpu)"
             )
     if any(m < 0 for m in lengths):
         raise RuntimeError("target_lengths must be non-negative")

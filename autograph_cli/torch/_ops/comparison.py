@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand
+from .._core.dispatch import is_operand, wrap_number
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import process_state
@@ -46,6 +46,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         f"{name}_.Scalar(Tensor self, Scalar other)",
         lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
+        pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
@@ -104,7 +105,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 isclose_op = operation(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    _isclose,
+    pointwise=True,
 )
 
 
@@ -146,7 +149,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+publish(*(operation(f"{name}(Tensor self)", pointwise=True) for name in ("isnan", "isinf", "isfinite")))
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -160,10 +163,12 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 publish(
     operation(
-        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+        "isreal(Tensor self)",
+        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True),
+    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True),
 )
 
 # ---------------------------------------------------------------- logic
@@ -174,8 +179,8 @@ def _logic(name: str) -> Callable[..., Any]:
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
-publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True), inplace=True)
+publish(operation("logical_not(Tensor self)", _logic("logical_not"), pointwise=True), inplace=True)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -210,8 +215,6 @@ def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
 
 
 def _wrapped(number: Any, beside: Tensor) -> Tensor:
-    from .._core.dispatch import wrap_number
-
     return number if isinstance(number, Tensor) else wrap_number(number, beside)
 
 
@@ -223,7 +226,7 @@ for _row in (
     ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"), pointwise=True)
 publish(bitwise_not, inplace=True)
 
 

@@ -23,7 +23,10 @@ view_as_complex_op = operation(
     self=lambda f, grad: f.view_as_real(f.resolve_conj(f.contiguous(grad))),
 )
 angle_op = operation(
-    "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
+    "angle(Tensor self)",
+    lambda f, a: f.angle(a),
+    pointwise=True,
+    self=lambda f, grad, self: angle_gradient(f, grad, self),
 )
 
 
@@ -42,8 +45,9 @@ def view_as_real(input: Tensor) -> Tensor:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     if unary.is_conj(input):
         raise RuntimeError(
-            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as "
-            "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
         )
     return view_as_real_op(input)
 

@@ -48,9 +48,13 @@ def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
 to_copy = operation(
     "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
     _copied,
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )
-to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
+to_copy_plain = operation(
+    "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied, pointwise=True
+)
 
 
 to_meta_op = operation(
@@ -82,7 +86,12 @@ def _dtype(x: Any) -> Any:
 
 
 clone_in_format = operation(
-    "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
+    "clone.format(Tensor self, MemoryFormat memory_format)",
+    in_format,
+    node="CloneBackward0",
+    pointwise=True,
+    linear=True,
+    self=lambda f, grad: grad,
 )
 
 

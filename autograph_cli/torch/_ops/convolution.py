@@ -22,8 +22,8 @@ from .unary import resolve_conj
 Sizes = tuple[int, ...]
 
 convolution = operation(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
-    "int[] output_padding, int groups)",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
+    "transposed, int[] output_padding, int groups)",
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     joint={
         (
@@ -38,55 +38,25 @@ convolution = operation(
         )
     },
 )
-convolution_backward = operation(
-    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, "
-    "bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    node="ConvolutionBackwardBackward0",
-    joint={
-        (
-            "grad_output",
-            "input",
-            "weight",
-        ): lambda f, grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask: (
-            convolution_twice(
-                f,
-                grads,
-                grad_output,
-                input,
-                weight,
-                (stride, padding, dilation, transposed, output_padding, groups),
-                mask,
-            )
-        )
-    },
-)
-im2col = operation(
-    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Im2ColBackward0",
-    saved={
-        "self_sizes": None,
-        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
-        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
-    },
-    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
-        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
-    ),
-)
-col2im = operation(
-    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Col2ImBackward0",
-    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
-)
 
 
-def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
-    """The results that were asked for, None in place of the others."""
-    return tuple(result if want else None for want, result in zip(mask, results, strict=True))
-
-
-def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: Any, geometry: Any, mask: Any) -> Any:
+def convolution_twice(
+    f: Any,
+    grads: Any,
+    grad_output: Any,
+    input: Any,
+    weight: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: Any,
+    output_padding: Any,
+    groups: Any,
+    mask: Any,
+) -> Any:
     """The gradients of a convolution's own gradients: it is linear in the image and in the weight."""
     by_input, by_weight, by_bias = grads
+    geometry = (stride, padding, dilation, transposed, output_padding, groups)
     none = (None, None, None)
     outer = None
     if mask[0]:
@@ -112,6 +82,44 @@ def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: 
         else f.convolution_backward(grad_output, by_input, weight, *geometry, (False, True, False))
     )
     return outer, image[0], kernel[1]
+
+
+convolution_backward = operation(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] "
+    "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    node="ConvolutionBackwardBackward0",
+    joint={
+        (
+            "grad_output",
+            "input",
+            "weight",
+        ): convolution_twice
+    },
+)
+im2col = operation(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Im2ColBackward0",
+    saved={
+        "self_sizes": None,
+        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
+        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
+    },
+    linear=True,
+    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
+        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
+    ),
+)
+col2im = operation(
+    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Col2ImBackward0",
+    linear=True,
+    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
+)
+
+
+def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
+    """The results that were asked for, None in place of the others."""
+    return tuple(result if want else None for want, result in zip(mask, results, strict=True))
 
 
 # ---------------------------------------------------------------- functions
@@ -156,8 +164,8 @@ def _check(
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != dim + 2:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, but got "
-            f"{dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, "
+            f"but got {dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
@@ -173,8 +181,8 @@ def _check(
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
         raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
-            f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be "
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
         )
 
 
@@ -186,8 +194,8 @@ def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size
         )
     if not transposed and shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"{list(shape)} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(shape)} instead"
         )
     want = shape[0] if transposed else shape[1] * groups
     if have != want:
@@ -238,7 +246,8 @@ def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple
     total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(t % 2 for t in total):
         warn_once(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created"
         )
         extra = [x for t in reversed(total) for x in (0, t % 2)]
         input = constant_pad(input, tuple(extra), 0)
@@ -281,8 +290,8 @@ def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> 
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
         shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be greater than "
-            "actual input size"
+            f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be "
+            "greater than actual input size"
         )
 
 
@@ -419,7 +428,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if min(size) < 1:
         raise RuntimeError(
             f"Given input with spatial size {input._raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
-            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be at least one."
+            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be "
+            "at least one."
         )
     return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
 

@@ -20,9 +20,9 @@ from .._core.state import process_state, thread_state
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
+from .._core.views import empty_strided as new_strided
 from .._kernels.meta import Meta
 from ._data import array_of, cast, supported
-from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
 # ---------------------------------------------------------------- arguments
 
@@ -408,12 +408,8 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """New memory of a shape whose elements lie `stride` apart."""
-    from .._core import views
-
     wanted = placed("empty_strided", dtype, layout, device, pin_memory)
-    return finish(
-        "empty_strided", views.empty_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad
-    )
+    return finish("empty_strided", new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
 
 
 @composite(method=False)
@@ -476,6 +472,8 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
     "from_parts",
+    pointwise=True,
+    linear=True,
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -486,6 +484,7 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
+    pointwise=True,
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 

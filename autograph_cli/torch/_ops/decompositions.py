@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import dims
 from .._core.autocast import autocasts
 from .._core.device_dispatch import is_meta
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole
@@ -170,14 +172,12 @@ def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
 
 
 def _check_phase(f: Any, x: Any) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(x, "_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
-            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
-            "loss function depends on this phase term, making it ill-defined."
+            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            "The specified loss function depends on this phase term, making it ill-defined."
         )
 
 
@@ -210,15 +210,14 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
 
 
 def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
     phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
-            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
+            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to "
+            "multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
         )
 
@@ -242,8 +241,8 @@ eigh_result = named_result("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = named_result("linalg_eig", "eigenvalues", "eigenvectors")
 geqrf_result = named_result("geqrf", "a", "tau")
 NOT_POSITIVE = (
-    "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
-    "positive-definite)."
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{} is not positive-definite)."
 )
 
 
@@ -277,13 +276,14 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
-        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
-        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
-        "(symmetric positive definite) inputs."
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, "
+        "upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for "
+        "all valid (symmetric positive definite) inputs."
     )
     check_matrix("cholesky", input)
-    from .._core.dispatch import kernels
 
     raw = whole(input._raw)
     check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
@@ -303,11 +303,10 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         )
     if B._raw.shape[-2] != L._raw.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} but each b matrix "
-            f"is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} "
+            f"but each b matrix is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
         )
     same_dtype(B, L)
-    from .._core import dims
 
     batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])
     B, L = (x if x._raw.shape[:-2] == batch else views.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
@@ -338,8 +337,9 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
     warn_once(
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
-        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
+        "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould "
+        "be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     check_matrix("linalg.qr", input, square=False)
@@ -417,7 +417,6 @@ def eigvals(A: Tensor) -> Tensor:
 
 def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
-    from .._core.dispatch import kernels
 
     raw = whole(A._raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -54,8 +54,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), dim=0)
     tensor(0.)
     """
-    from .._core import dtypes
-
     common = dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] < dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
@@ -126,8 +124,8 @@ def margin_ranking_loss(
     name = reduction_name(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, input2: "
-            f"{input2.shape}, target: {target.shape} "
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     product = -target * arithmetic.sub(input1, input2)
     return reduced(operations.clamp_min(operations.add_Scalar(product, float(margin)), 0), name)
@@ -182,8 +180,8 @@ def triplet_margin_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -209,8 +207,8 @@ def triplet_margin_with_distance_loss(
     distance = pairwise_distance if distance_function is None else distance_function
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

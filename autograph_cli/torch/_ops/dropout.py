@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
-from .._core.registry import composite
+from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
@@ -35,6 +35,7 @@ native_dropout_backward = operation(
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
+    pointwise=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )
@@ -103,7 +104,8 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no probability.
+    """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no
+    probability.
 
     >>> from autograph_cli import torch
     >>> _ = torch.manual_seed(0)
@@ -119,9 +121,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. "
-            "2D or 3D inputs)."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
         )
     return _batched(input, 3, p, training, inplace)
 
@@ -138,17 +140,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (3, 4):
         warn(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
-            "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 3D or 4D inputs)."
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs)."
         )
     if input.ndim == 3:
         warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
-            "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
-            "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout "
-            "behavior, please switch to using dropout1d instead."
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
         )
     return _drop(input, p, training, inplace, True)
 
@@ -158,10 +160,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (4, 5):
         warn(
-            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
-            "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 4D or 5D inputs)."
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs)."
         )
         return _drop(input, p, training, inplace, True)
     return _batched(input, 5, p, training, inplace)
@@ -193,8 +195,6 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
 
 def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
-    from .._core.registry import functions
-
     for name, run in {
         "dropout": (_drop, False),
         "feature_dropout": (_drop, True),

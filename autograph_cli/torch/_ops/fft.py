@@ -7,7 +7,9 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.autocast import LISTED, autocasts
+from .._core.dispatch import kernels, put
 from .._core.operation import operation, operations
+from .._core.registry import with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
@@ -15,15 +17,18 @@ from . import arithmetic, views
 from . import unary as unary
 from .binary import conj_physically
 from .padding import constant_pad
+from .rearrange import roll_op
 
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
     node="FftC2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
 )
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
         grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
@@ -31,6 +36,7 @@ r2c = operation(
 c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
     node="FftC2RBackward0",
+    linear=True,
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )
 
@@ -108,7 +114,8 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(axes):
             raise RuntimeError(
-                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and shape of length {len(s)}"
+                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and "
+                f"shape of length {len(s)}"
             )
     elif s is not None:
         if len(s) > x.ndim:
@@ -250,8 +257,6 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
 
 
 def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    from .._core.registry import with_out
-
     run.__name__ = run.__qualname__ = name
     known = f"fft_{name}"
     return with_out(autocasts(known)(run) if known in LISTED else run)
@@ -259,8 +264,6 @@ def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
-        from .rearrange import roll_op
-
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
@@ -301,8 +304,6 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        from .._core.dispatch import kernels, put
-
         kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:

@@ -36,6 +36,7 @@ index_fill_tensor = operation(
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -78,8 +79,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
     if source.ndim and input.ndim and source.ndim != input.ndim:
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-            f"({source.ndim}), destination dimensionality ({input.ndim})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})"
         )
     if index._raw.size != n:
         raise IndexError(
@@ -87,8 +88,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
-            f"(source) {dtypes.cpp_name(source._raw.dtype)}"
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{dtypes.cpp_name(input._raw.dtype)} and (source) {dtypes.cpp_name(source._raw.dtype)}"
         )
     slices = [x._raw.shape[:d] + x._raw.shape[d + 1 :] for x in (input, source)]
     if slices[0] != slices[1]:
@@ -103,10 +104,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
+    linear=True,
     self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    linear=True,
     self=lambda f, grad, index, source, accumulate: (
         grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),
@@ -139,13 +142,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """`source` written (or added) at places counted as if `input` were one row."""
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.cpp_name(input._raw.dtype)} and "
-            f"source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dtypes.cpp_name(input._raw.dtype)} and source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
         )
     if source._raw.size != index._raw.size:
         raise IndexError(
-            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._raw.size}, "
-            f"index.numel() = {index._raw.size}"
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._raw.size}, index.numel() = {index._raw.size}"
         )
     _check_flat("put_", input, index)
     return put_op, input, index, source, accumulate
@@ -162,8 +165,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return indexing.gather_op(views.view(input, -1), 0, views.view(indices, -1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions "
-            f"for input, and {indices.ndim} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     d = dims.wrap(dim, input.ndim)
     rest = dims.broadcast(_without(input, d), _without(indices, d))
@@ -297,7 +300,8 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
     if i.ndim > 1:
         kind = dtypes.cpp_name(i.dtype)
         raise IndexError(
-            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: {list(i.shape)}"
+            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: "
+            f"{list(i.shape)}"
         )
     if s.ndim and dim >= s.ndim:
         raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
@@ -383,7 +387,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is repeated."""
+    """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is
+    repeated."""
     if repeats is None:
         return _numbers(input, output_size)
     x = views.flatten(input) if dim is None else input
@@ -401,7 +406,8 @@ def repeat_interleave(
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._raw.size != n:
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}"
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and "
+            f"input.size({d}) = {n}"
         )
     conjugated, negated = unary.is_conj(x), unary.is_neg(x)
     x = unary.conj(x) if conjugated else x

@@ -53,8 +53,8 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     if dim >= len(shape):
         if where == 0 and not shape:
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-                "tensor to a number"
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     n = shape[dim]
@@ -87,8 +87,8 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 _NO_TUPLE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
-    "will result either in an error or a different result"
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
 )
 
 
@@ -159,8 +159,8 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
         for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
             if n != m:
                 raise IndexError(
-                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of the indexed "
-                    f"tensor {list(result._raw.shape)} at index {dim + offset}"
+                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
+                    f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
         picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(mask_places(tensor._raw, writes))]
         return result, dim + tensor.ndim
@@ -234,7 +234,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 
 
 def _refuse_bytes(items: tuple[Any, ...]) -> None:
-    """RuntimeError where the only thing to pick with is a mask of bytes: one value is filled in, which takes booleans."""
+    """RuntimeError where the only thing to pick with is a mask of bytes: one value is filled in, which takes
+    booleans."""
     picks = [x for x in items if isinstance(x, bool) or _picks(x)]
     if len(picks) == 1 and getattr(picks[0], "dtype", None) in (np.uint8, dtypes.uint8):
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from ._matrix import check_floating, column, mH
 from .decompositions import linalg_qr, linalg_svd
 
@@ -89,9 +90,6 @@ def ormqr_gradients(
 
 
 def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(like._raw).unit_matrix(m, n, like._raw))
 
 
@@ -114,8 +112,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.ndim - tau.ndim != 1:
         raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and input.ndim is "
-            f"equal to {input.ndim}"
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {input.ndim}"
         )
     return householder_product_op(input, tau)
 

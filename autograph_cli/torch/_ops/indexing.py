@@ -1,4 +1,5 @@
-"""The operations that read and write by index or mask, and those that overwrite: index_put, gather, scatter, copy_, fill_.
+"""The operations that read and write by index or mask, and those that overwrite: index_put, gather, scatter, copy_,
+fill_.
 
 `x[...]` stands in getitem.py.
 """
@@ -24,12 +25,14 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    linear=True,
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
         f.zeros_of(self_sizes, grad), indices, grad, True
     ),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    linear=True,
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -39,6 +42,7 @@ index_put_impl = operation(
     "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     "index_put",
     node="IndexPutImplBackward0",
+    linear=True,
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -47,11 +51,13 @@ index_put_impl = operation(
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
     saved={"sparse_grad": lambda: False},
+    linear=True,
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
     node="ScatterBackward0",
+    linear=True,
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
@@ -70,33 +76,39 @@ scatter_reduced = operation(
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
+    linear=True,
     self=lambda f, grad: grad,
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
+    linear=True,
     self=lambda f, grad, self_sizes, dim, index: f.index_add(f.zeros_of(self_sizes, grad), dim, index, grad),
 )
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
     self=lambda f, grad: grad,
     source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
+    linear=True,
     self=lambda f, grad, self, mask: f.masked_scatter(
         f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad
     ),
 )
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
+    linear=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
 )
 masked_scatter_backward = operation(
     "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)",
     node="MaskedScatterBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(
         f.zeros_of(grad_output_sizes, grad), mask, grad
     ),
@@ -105,11 +117,15 @@ copy_op = operation(
     "copy(Tensor self, Tensor src)",
     node="CopyBackwards",
     saved={"src_sizes": None},
+    linear=True,
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )
 fill_scalar = operation(
-    "fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad)
+    "fill.Scalar(Tensor self, Scalar value)",
+    node="FillBackward2",
+    pointwise=True,
+    self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
@@ -117,7 +133,9 @@ fill_tensor = operation(
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
-zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
+zero_op = operation(
+    "zero(Tensor self)", "zeros_like", node="ZeroBackward0", pointwise=True, self=lambda f, grad: f.zeros_like(grad)
+)
 
 
 def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:
@@ -156,7 +174,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     shape = input._raw.shape
     if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
         raise RuntimeError(
-            f"output with shape {list(shape)} doesn't match the broadcast shape {list(dims.broadcast(shape, src._raw.shape))}"
+            f"output with shape {list(shape)} doesn't match the broadcast shape "
+            f"{list(dims.broadcast(shape, src._raw.shape))}"
         )
     if input.is_meta is not src.is_meta:
         if src.is_meta:
@@ -206,7 +225,8 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     shape = (*dims.broadcast(*(x._raw.shape for x in given)), *kept)
     if values.ndim > len(shape) and not any(x._raw.dtype.kind == "b" for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result "
+            f"of shape {list(shape)}"
         )
 
 
@@ -230,7 +250,8 @@ def cast_to(value: Tensor, target: Tensor) -> Tensor:
 def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
     mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (target, value))
     return RuntimeError(
-        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for the source."
+        f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for "
+        "the source."
     )
 
 
@@ -303,7 +324,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     n = source._raw.shape[d] if source.ndim else 1
     if index._raw.size != n:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
+            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: "
+            f"{d}"
         )
     if _without(input._raw.shape, d) != _without(source._raw.shape, d) or source.ndim != input.ndim:
         raise RuntimeError(
@@ -351,7 +373,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} and "
-            f"{dtypes.cpp_name(source._raw.dtype)}"
+            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} "
+            f"and {dtypes.cpp_name(source._raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

@@ -36,8 +36,8 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 
 SINGULAR = (
-    "The factor D is exactly singular (element {0} is zero), and division by zero will occur if it is used to solve a system of "
-    "linear equations."
+    "The factor D is exactly singular (element {0} is zero), and division by zero will occur if it is used to solve a "
+    "system of linear equations."
 )
 
 

@@ -12,10 +12,12 @@ from .._core.device_dispatch import NO_DATA
 from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
 from .._core.registry import composite
+from .._core.size import Size
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, dispatches
 from .._core.user_warnings import warn
 from ._data import array_of
+from .creation import lengths, set_default_dtype
 from .views import alias
 
 
@@ -44,7 +46,8 @@ def instance(cls: Any, raw: Any) -> Any:
 
 
 def _held(raw: Any, cls: Any) -> Any:
-    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a `__torch_dispatch__`."""
+    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a
+    `__torch_dispatch__`."""
     memory = raw.memory if raw.__class__ is Dispatched else np.array(raw) if isinstance(raw, np.generic) else raw
     if not dispatches(cls):
         if memory is None:
@@ -57,9 +60,6 @@ def _held(raw: Any, cls: Any) -> Any:
 
 def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) -> Any:
     """What the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
-    from .._core.size import Size
-    from .creation import lengths
-
     first = args[0] if args else 0
     if len(args) == 1 and isinstance(first, Tensor):
         if first._raw.dtype != dtype and not keep:
@@ -185,7 +185,8 @@ def make_wrapper_subclass(
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
 ) -> Any:
-    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its `__torch_dispatch__` computes.
+    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its
+    `__torch_dispatch__` computes.
 
     TypeError for a class without one.
     """
@@ -203,8 +204,6 @@ def make_wrapper_subclass(
 @composite(method=False)
 def set_default_tensor_type(t: Any) -> None:
     """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
-    from .creation import set_default_dtype
-
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."

@@ -16,21 +16,25 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    linear="each",
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
+    linear="each",
     self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
     vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
 )
 dot = operation(
     "dot(Tensor self, Tensor tensor)",
+    linear="each",
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
 bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
+    linear="each",
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
@@ -85,7 +89,8 @@ def _fits(a: Tensor, b: Tensor) -> None:
 
 @composite(method=False)
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as well."""
+    """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as
+    well."""
     return mm_(input, mat2)
 
 
@@ -121,8 +126,8 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
         )
     if input._raw.shape != tensor._raw.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to have the "
-            f"same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
+            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to "
+            f"have the same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
         )
 
 
@@ -146,7 +151,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(
-            f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {max(input.ndim, vec2.ndim)}-D"
+            f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got "
+            f"{max(input.ndim, vec2.ndim)}-D"
         )
     return arithmetic.mul(views.reshape(input, (input._raw.size, 1)), vec2)
 
@@ -236,7 +242,8 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(
-            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
+            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
+            f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
         )
     _fits(mat1, mat2)
     same_for_addmm(input, mat1, mat2)

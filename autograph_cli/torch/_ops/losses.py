@@ -95,7 +95,8 @@ def soft_margin_curve(f: Any, both: Any, x: Any, target: Any, reduction: int) ->
 # ---------------------------------------------------------------- operations
 
 bce_with_logits = operation(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+    "reduction=1)",
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
         f, grad, self, target, weight, pos_weight, reduction
     ),
@@ -125,6 +126,7 @@ operation(
 mse = operation(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
     promotes=True,
+    pointwise=False,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )
@@ -144,6 +146,7 @@ smooth_l1 = operation(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     promotes=True,
     node="SmoothL1LossBackward0",
+    pointwise=False,
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
         grad, target, self, reduction, beta
@@ -165,6 +168,7 @@ operation(
 huber = operation(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
     promotes=True,
+    pointwise=False,
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
 )
@@ -233,8 +237,8 @@ def _paired(input: Tensor, target: Tensor) -> Any:
     """Both tensors in one shape; a warning where they were not."""
     if target._raw.shape != input._raw.shape:
         warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-            "incorrect results due to broadcasting. Please ensure they have the same size."
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return views.broadcast_tensors(input, target)
 
@@ -267,7 +271,8 @@ def binary_cross_entropy_with_logits(
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     if target._raw.dtype.kind == "b":
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if target._raw.dtype.kind in "iu" and input._raw.dtype.kind not in "iub":
         names = cpp_name(input._raw.dtype), cpp_name(target._raw.dtype)
@@ -288,8 +293,8 @@ def binary_cross_entropy(
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
         raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please "
-            "ensure they have the same size."
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
         )
     if target._raw.dtype != input._raw.dtype:
         raise RuntimeError(f"Found dtype {cpp_name(target._raw.dtype)} but expected {cpp_name(input._raw.dtype)}")
@@ -394,13 +399,14 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over N."""
+    """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over
+    N."""
     reduction = reduction_name(reduction, size_average, reduce)
     if reduction == "mean":
         warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
-            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
-            "the next major release."
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+            "same as 'batchmean' in the next major release."
         )
     if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
         raise RuntimeError("kl_div: Integral inputs not supported.")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from .._core import dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
@@ -14,6 +17,8 @@ from .._core.views import run_inplace
 from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
+from .comparison import finfo
+from .random import stream_of
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -38,19 +43,15 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
+    run = operation(schema, node=f"{node}Backward0", pointwise=True, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
+        pointwise=True,
         grad_output=scope["formula"],
         **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
     )
     return run
-
-
-def _in_place(schema: str, kernel: str, node: str, formula: Any) -> Any:
-    """The in-place form of an operation that differentiates by its result."""
-    return operation(schema, kernel, node=node, self=formula)
 
 
 # ---------------------------------------------------------------- formulas
@@ -149,8 +150,8 @@ gelu_op = _with_backward(
     "str approximate",
     self=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
 )
-silu_op = operation("silu(Tensor self)", self=lambda f, grad, self: f.silu_backward(grad, self))
-mish_op = operation("mish(Tensor self)", self=lambda f, grad, self: f.mish_backward(grad, self))
+silu_op = operation("silu(Tensor self)", pointwise=True, self=lambda f, grad, self: f.silu_backward(grad, self))
+mish_op = operation("mish(Tensor self)", pointwise=True, self=lambda f, grad, self: f.mish_backward(grad, self))
 hardtanh_op = _with_backward(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
     "hardtanh",
@@ -174,23 +175,30 @@ operation(
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
-hardsigmoid_op = operation("hardsigmoid(Tensor self)", self=lambda f, grad, self: f.hardsigmoid_backward(grad, self))
+hardsigmoid_op = operation(
+    "hardsigmoid(Tensor self)", pointwise=True, self=lambda f, grad, self: f.hardsigmoid_backward(grad, self)
+)
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
     node="NotImplemented",
+    pointwise=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
 elu_op = operation(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
+    pointwise=True,
     self=lambda f, grad, self, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, False, self),
 )
 celu_op = operation(
     "celu(Tensor self, Scalar alpha=1.0)",
+    pointwise=True,
     self=lambda f, grad, self, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, False, self),
 )
 operation(
-    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)",
+    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
+    "self_or_result)",
+    pointwise=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -200,6 +208,7 @@ operation(
 )
 threshold_op = operation(
     "threshold(Tensor self, Scalar threshold, Scalar value)",
+    pointwise=True,
     self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
 prelu_op = operation(
@@ -222,6 +231,7 @@ log_sigmoid_op = operation(
 )
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
+    pointwise=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
@@ -232,42 +242,50 @@ rrelu_op = operation(
     ),
 )
 operation(
-    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
+    "training)",
+    pointwise=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
     self=lambda f, grad: f.zeros_like(grad),
 )
 
-elu_in_place = _in_place(
+elu_in_place = operation(
     "elu_(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
     "elu",
-    "EluBackward1",
-    lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, True, result),
+    node="EluBackward1",
+    pointwise=True,
+    self=lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(
+        grad, alpha, scale, input_scale, True, result
+    ),
 )
-celu_in_place = _in_place(
+celu_in_place = operation(
     "celu_(Tensor self, Scalar alpha=1.0)",
     "celu",
-    "CeluBackward1",
-    lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
+    node="CeluBackward1",
+    pointwise=True,
+    self=lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
 )
-leaky_relu_in_place = _in_place(
+leaky_relu_in_place = operation(
     "leaky_relu_(Tensor self, Scalar negative_slope=0.01)",
     "leaky_relu",
-    "LeakyReluBackward1",
-    lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
+    node="LeakyReluBackward1",
+    pointwise=True,
+    self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
 )
-threshold_in_place = _in_place(
+threshold_in_place = operation(
     "threshold_(Tensor self, Scalar threshold, Scalar value)",
     "threshold",
-    "ThresholdBackward1",
-    lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    node="ThresholdBackward1",
+    pointwise=True,
+    self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
-rrelu_in_place = _in_place(
+rrelu_in_place = operation(
     "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     "rrelu_with_noise",
-    "RreluWithNoiseBackward1",
-    lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
+    node="RreluWithNoiseBackward1",
+    self=lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, result, noise, lower, upper, training
     ),
 )
@@ -348,13 +366,10 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     if lambd < 0:
-        from .._core.dtypes import cpp_name
-        from .comparison import finfo
-
         kind = cpp_name(input._raw.dtype)
         raise RuntimeError(
-            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, but found "
-            f"{lambd:g}"
+            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, "
+            f"but found {lambd:g}"
         )
     return softshrink_op(input, lambd)
 
@@ -384,7 +399,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim`, times the sigmoid of the second."""
     if input.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    from .._core import dims
 
     d = dims.wrap(dim, input.ndim)
     n = input._raw.shape[d]
@@ -406,8 +420,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         channels = input._raw.shape[1] if input.ndim > 1 else 1
         if channels != weight._raw.size:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} and channel "
-                f"size = {channels}."
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} "
+                f"and channel size = {channels}."
             )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
@@ -431,10 +445,6 @@ def rrelu(
 
 def _slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
-    import numpy as np
-
-    from .._core import generator
-    from .random import stream_of
 
     if raw.__class__ is Meta:
         return Meta(raw.shape, raw.dtype)

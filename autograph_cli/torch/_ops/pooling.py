@@ -18,6 +18,7 @@ from .._core.tensor import Tensor, inference_result, make
 from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
+from . import unary as unary
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -70,6 +71,7 @@ def _averaging(dims: int) -> Any:
     run = operation(
         f"{name}(Tensor self, {arguments})",
         node=f"{node}Backward0",
+        linear=True,
         self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, f"{name}_backward")(
                 grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -88,6 +90,7 @@ def _averaging(dims: int) -> Any:
     adapted = operation(
         f"{adaptive}(Tensor self, int[] output_size)",
         node=f"{adaptive_node}0",
+        linear=True,
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
     )
     operation(
@@ -120,6 +123,7 @@ unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
         node=f"MaxUnpool{n}DBackward0",
+        linear=True,
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)
@@ -173,8 +177,8 @@ def _check(
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(p > ((k - 1) * d + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)):
         raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(kernel)} and "
-            f"dilation={max(dilation)}"
+            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, "
+            f"kernel_size={max(kernel)} and dilation={max(dilation)}"
         )
     size = input._raw.shape[-dims:]
     if 0 in input._raw.shape[-dims - 1 :]:
@@ -191,8 +195,9 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
     shape = list(input._raw.shape)
     if dims == 3:
         raise RuntimeError(
-            f"{name}_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, but input "
-            f"has a shape of {shape} and non-batch dimension {shape[-dims - (input.ndim == dims + 1) :].index(0)} has length zero!"
+            f"{name}_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
+            f"but input has a shape of {shape} and non-batch dimension "
+            f"{shape[-dims - (input.ndim == dims + 1) :].index(0)} has length zero!"
         )
     raise RuntimeError(
         f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
@@ -244,7 +249,8 @@ def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation:
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > kernel // 2:
         raise RuntimeError(
-            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+            f"kernel_size={kernel}"
         )
     out = pooled_size(input._raw.shape[-1:], (kernel,), (stride,), (padding,), (dilation,), ceil)[0]
     if out <= 0:
@@ -423,7 +429,8 @@ def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, given:
         given = given[2:]
     if len(given) != dims:
         raise ValueError(
-            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(given)}'"
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
+            f"'{len(given)}'"
         )
     for d in range(dims):
         low, high = usual[d] - stride[d], usual[d] + stride[d]
@@ -452,16 +459,18 @@ def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
         raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {input.ndim} dimensions."
+            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
+            f"{input.ndim} dimensions."
         )
     if indices._raw.shape != input._raw.shape:
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got indices tensor "
-            f"with shape: {list(indices._raw.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got "
+            f"indices tensor with shape: {list(indices._raw.shape)}"
         )
     if readable(indices._raw) and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
         raise RuntimeError(
-            f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size {'x'.join(map(str, size))}"
+            f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size "
+            f"{'x'.join(map(str, size))}"
         )
     found: Tensor = unpooled[dims](input, indices, size)
     return found
@@ -512,8 +521,8 @@ def avg_pool1d(
     """The mean of each window of a line."""
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking arguments "
-            "for avg_pool1d)"
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            "checking arguments for avg_pool1d)"
         )
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0))
@@ -587,8 +596,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
     """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
-    from . import unary as unary
-
     return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
 
 

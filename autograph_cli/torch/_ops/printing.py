@@ -49,7 +49,8 @@ def set_printoptions(
 
 
 def text(tensor: Tensor, prefix: str | None = None) -> str:
-    """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its wrappers."""
+    """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its
+    wrappers."""
     return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
 
 

@@ -369,7 +369,7 @@ def _sampler(name: str) -> Callable[..., Any]:
 
 def _fills(schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, self=_zeros)
+    made: Any = operation(schema, sampler, node=node, random=True, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -457,16 +457,21 @@ _bernoulli_each = operation(
     "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
     _each,
     node="BernoulliBackward1",
+    random=True,
     self=_zeros,
     p=_zeros,
 )
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
     lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
+    random=True,
     self=_zeros,
 )
 _bernoulli_p = operation(
-    "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
+    "bernoulli.p(Tensor self, float p, Generator? generator=None)",
+    _sampler("bernoulli"),
+    node="NotImplemented",
+    random=True,
 )
 
 
@@ -510,12 +515,14 @@ _normal_mean = operation(
     _around,
     node="NormalBackward1",
     saved={"mean_sym_sizes": "mean_sizes"},
+    random=True,
     mean=_zeros,
 )
 _normal_std = operation(
     "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward2",
+    random=True,
     std=_zeros,
 )
 _normal_both = operation(
@@ -523,6 +530,7 @@ _normal_both = operation(
     _around,
     node="NormalBackward3",
     saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
+    random=True,
     mean=_zeros,
     std=_zeros,
 )

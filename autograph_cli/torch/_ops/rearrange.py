@@ -5,30 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims
+from .._core import dims as d
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from . import views
 from .results import named_result
 
-flip_op = operation("flip(Tensor self, int[] dims)", self=lambda f, grad, dims: f.flip(grad, dims))
+flip_op = operation("flip(Tensor self, int[] dims)", linear=True, self=lambda f, grad, dims: f.flip(grad, dims))
 roll_op = operation(
     "roll(Tensor self, int[] shifts, int[] dims)",
+    linear=True,
     self=lambda f, grad, shifts, dims: f.roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))),
 )
-tril_op = operation("tril(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.tril(grad, diagonal))
-triu_op = operation("triu(Tensor self, int diagonal=0)", self=lambda f, grad, diagonal: f.triu(grad, diagonal))
+tril_op = operation(
+    "tril(Tensor self, int diagonal=0)", linear=True, self=lambda f, grad, diagonal: f.tril(grad, diagonal)
+)
+triu_op = operation(
+    "triu(Tensor self, int diagonal=0)", linear=True, self=lambda f, grad, diagonal: f.triu(grad, diagonal)
+)
 repeat_op = operation(
     "repeat(Tensor self, int[] repeats)",
+    linear=True,
     self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes),
 )
 diagonal_copy = operation(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     node="DiagonalBackward0_copy",
+    linear=True,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
 )
 diag_embed_op = operation(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
+    linear=True,
     self=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1 % grad.ndim, dim2 % grad.ndim),
 )
 sort_op = operation(
@@ -67,15 +76,11 @@ def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
 
 @composite()
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input.ndim))
 
 
 @composite()
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if not moves:
         raise RuntimeError("`shifts` required")
@@ -118,8 +123,6 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 
 @composite()
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
     times = d.sizes(repeats) if repeats else tuple(dims)
     return repeat_op(input, (1,) * (input.ndim - len(times)) + times)
 

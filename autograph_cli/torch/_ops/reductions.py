@@ -12,23 +12,27 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
 from .._core.user_warnings import warn
+from .arithmetic import maximum, minimum
 from .results import named_result
 
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.sum(self, None, False, dtype),
+    linear=True,
     self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
 )
 sum_dim = operation(
     "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "sum",
     node="SumBackward1",
+    linear=True,
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
 )
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
@@ -36,6 +40,7 @@ mean_dim = operation(
     "mean",
     node="MeanBackward1",
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -104,6 +109,7 @@ argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
+    linear=True,
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )
 cumprod_op = operation(
@@ -113,6 +119,7 @@ cumprod_op = operation(
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
     floating=True,
+    pointwise=False,
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),
@@ -263,8 +270,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if kind.category < dtypes.FLOATING:
         source = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: "
-            f"{dtypes.cpp_name(kind.numpy)}"
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
         return mean_all(input, dtype=raw_dtype(dtype))
@@ -319,8 +326,8 @@ def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> N
     """Warn where there are too few elements for a variance."""
     if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
         warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel)."
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel)."
         )
 
 
@@ -331,7 +338,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(input._raw.dtype)}"
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
         )
     order = 2 if p in ("fro", None) else p
     folded = None if dim is None else wrapped_dims(dim, input)
@@ -347,7 +355,8 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
         return
     if not isinstance(dim, int) and len(dim) == 0:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     for d in wrapped_dims(dim, input):
         if raw.shape[d] == 0:
@@ -374,8 +383,8 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     if dim is None:
         if input._raw.size == 0:
             raise RuntimeError(
-                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                "the 'dim' argument."
+                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
             )
         return whole(input)
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
@@ -384,16 +393,12 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
 @composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
-    from .arithmetic import maximum
-
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
 @composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
-    from .arithmetic import minimum
-
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 

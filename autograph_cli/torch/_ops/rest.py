@@ -1,4 +1,5 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors refused."""
+"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
+refused."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.registry import functions as public
 from .._core.tensor import Tensor, make
 from . import arithmetic, unary
 from .reductions import wrapped_dims
@@ -27,6 +29,7 @@ fill_scalar = operation(
     "fill.functional_Scalar(Tensor self, Scalar value)",
     "fill_Scalar",
     node="FillBackward0",
+    pointwise=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
@@ -75,13 +78,11 @@ def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
-    from .._core.registry import functions as public
-
     order = tuple(physical_layout)
     if len(order) != len(size):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
-            f"equal to len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(order)}"
         )
     for d in order:
         if not 0 <= d < len(size):

@@ -18,8 +18,8 @@ segment_reduce_op = operation(
     ),
 )
 operation(
-    "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, "
-    "Scalar? initial)",
+    "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, "
+    "int axis, Scalar? initial)",
     node="NotImplemented",
     grad=no_derivative("_segment_reduce_backward"),
     output=no_derivative("_segment_reduce_backward"),
@@ -50,7 +50,8 @@ def segment_reduce(
             raise RuntimeError("lengths contains negative value!")
         if (lengths._raw.sum(axis=-1) != data._raw.shape[axis]).any():
             raise RuntimeError(
-                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                "!unsafe."
             )
     return segment_reduce_op(data, reduce, lengths, None if lengths is not None else offsets, axis, initial)
 

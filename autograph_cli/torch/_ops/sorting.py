@@ -165,6 +165,7 @@ logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
     floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
+    pointwise=False,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 
@@ -380,8 +381,9 @@ def searchsorted(
         raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
     if row.ndim > 1 and (not wanted.ndim or row.shape[:-1] != wanted.shape[:-1]):
         raise RuntimeError(
-            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor {list(wanted.shape)}"
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor "
+            f"{list(wanted.shape)}"
         )
     if sorter is not None:
         _check_sorter(name, row, sorter._raw)
@@ -391,8 +393,8 @@ def searchsorted(
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
     if row.shape != sorter.shape:
         raise RuntimeError(
-            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got sorter "
-            f"tensor {list(sorter.shape)}"
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got "
+            f"sorter tensor {list(sorter.shape)}"
         )
     if sorter.dtype != np.int64:
         raise RuntimeError(

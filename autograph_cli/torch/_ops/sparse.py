@@ -200,8 +200,8 @@ def sparse_coo_tensor(
     if places.ndim != 2:
         if places.ndim == 1 and size is not None:
             raise RuntimeError(
-                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {len(places)}, "
-                f"dense_dim = {max(kept.ndim - 1, 0)}"
+                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
+                f"{len(places)}, dense_dim = {max(kept.ndim - 1, 0)}"
             )
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     if kept.ndim == 0:
@@ -215,7 +215,8 @@ def _checked_shape(places: Any, values: tuple[int, ...], size: Any) -> tuple[int
     count, dense = len(places), values[1:]
     if places.shape[1] != values[0]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: {values[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
+            f"{values[0]}"
         )
     low = places.min(1, initial=0)
     if (low < 0).any():
@@ -397,7 +398,8 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("sparse_mask: the mask must be a sparse tensor")
     if self._raw.shape != mask._raw.shape:
         raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}"
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
         )
     return mask_op(self, mask)
 

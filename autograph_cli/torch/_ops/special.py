@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import wrap_number
+from .._core.dispatch import kernels, wrap_number
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
@@ -53,11 +53,14 @@ log_ndtr = operation(
 )
 lgamma = operation("lgamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.digamma(self))
 digamma = operation("digamma(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.polygamma(1, self))
-polygamma_op = operation("polygamma(int n, Tensor self)", self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self))
+polygamma_op = operation(
+    "polygamma(int n, Tensor self)", pointwise=True, self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self)
+)
 polygamma_in_place = operation(
     "polygamma_(Tensor self, int n)",
     lambda f, x, n: f.polygamma(n, x),
     node="PolygammaBackward1",
+    pointwise=True,
     self=lambda f, grad, n, self: grad * f.polygamma(n + 1, self),
 )
 mvlgamma_op = operation(
@@ -126,11 +129,13 @@ def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     number_first = operation(
         f"{special}{name}.self_scalar(Scalar self, Tensor other)",
         node=f"{node}1",
+        pointwise=True,
         other=lambda f, grad, self, other: f.div(f.mul_Scalar(grad, self), beyond(f, other)),
     )
     number_second = operation(
         f"{special}{name}.other_scalar(Tensor self, Scalar other)",
         node=f"{node}2",
+        pointwise=True,
         self=lambda f, grad, self, other: _by_first(
             f, getattr(f, f"{special}{name}_other_scalar")(grad, other), self, other, -shift
         ),
@@ -158,11 +163,13 @@ zeta_tensors = operation(
 zeta_number_first = operation(
     "special_zeta.self_scalar(Scalar self, Tensor other)",
     node="SpecialZetaBackward1",
+    pointwise=True,
     other=lambda f, grad, self, other: f.mul_Scalar(grad, -self) * f.special_zeta_self_scalar(self + 1.0, other),
 )
 zeta_number_second = operation(
     "special_zeta.other_scalar(Tensor self, Scalar other)",
     node="SpecialZetaBackward2",
+    pointwise=True,
     self=not_implemented("zeta"),
 )
 
@@ -260,8 +267,6 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-
     return make(kernels(like._raw).arange_like(start, end, step, like._raw))
 
 

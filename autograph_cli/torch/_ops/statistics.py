@@ -42,7 +42,8 @@ def _with_mean(f: Any, gspread: Any, gmean: Any, self_sizes: Any, dim: Any, keep
 
 
 var_mean_op = operation(
-    "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
+    "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
+    "result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
     self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
@@ -54,7 +55,8 @@ var_mean_op = operation(
     ),
 )
 std_mean_op = operation(
-    "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
+    "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
+    "result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
     self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
@@ -96,6 +98,7 @@ nansum_op = operation(
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
+    linear=True,
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),
@@ -202,7 +205,8 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     """`mean` of what is not nan."""
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.cpp_name(input._raw.dtype)}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
         )
     known = input.detach().isnan().logical_not()
     made: Tensor = nansum(input, dim, keepdim, dtype=dtype).div(known.sum() if dim is None else known.sum(dim, keepdim))
@@ -349,8 +353,8 @@ def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
     for i, (n, m) in enumerate(zip(x._raw.shape, input._raw.shape, strict=True)):
         if i != dim and n != m:
             raise RuntimeError(
-                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-                f"dimension; input.size({i}) = {m}, but got tensor.size({i}) = {n}"
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {m}, but got tensor.size({i}) = {n}"
             )
 
 

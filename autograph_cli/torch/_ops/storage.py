@@ -125,9 +125,9 @@ def storage(self: Tensor) -> TypedStorage:
             "Tensor.storage of a tensor on the device meta, which has no memory, is not available"
         )
     warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
-        "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()"
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()"
     )
     return TypedStorage(owner(materialize(self)), self.dtype)
 
@@ -234,7 +234,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 @composite(function=False, name="resize_")
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Another shape for the same memory; where it is too small, for new memory, of which what is new is not initialized.
+    """Another shape for the same memory; where it is too small, for new memory, of which what is new is not
+    initialized.
 
     RuntimeError where a gradient is required.
     """

@@ -8,17 +8,16 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.batching import elementwise
-from .._core.device_dispatch import is_meta
+from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, methods, overloaded, publish, twin
 from .._core.stand_in import whole
-from .._core.tensor import Tensor
-from .._core.user_warnings import warn_once
+from .._core.tensor import Tensor, make
 from .._kernels.lazy import bits_of, flip
 
-neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
-abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
+neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
+abs = operation("abs(Tensor self)", pointwise=True, self=lambda f, grad, self: grad * f.sgn(self))
 exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
 exp2 = operation(
     "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
@@ -115,6 +114,7 @@ atan2 = operation(
 tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
@@ -123,43 +123,48 @@ sigmoid = operation(
 )
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: (
         f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
     ),
 )
-relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
+relu = operation(
+    "relu(Tensor self)", pointwise=True, self=lambda f, grad, result: f.threshold_backward(grad, result, 0)
+)
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
+    pointwise=True,
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
-floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
+floor = operation("floor(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+ceil = operation("ceil(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+trunc = operation("trunc(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+round_op = operation("round(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
     lambda f, a, decimals: f.xp.round(a, decimals),
     node="RoundBackward1",
+    pointwise=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
-frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
-sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
-clone = operation("clone(Tensor self)", self=lambda f, grad: grad)
-where_ = operation(
-    "where(Tensor condition, Tensor self, Tensor other)",
-    self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),
-    other=lambda f, grad, condition: f.where(condition, f.zero_beside(grad), grad),
+frac = operation("frac(Tensor self)", pointwise=True, self=lambda f, grad: grad)
+sign = operation("sign(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+sgn = operation(
+    "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
 )
+clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
+    pointwise=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
     node="MaskedFillBackward1",
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -168,19 +173,23 @@ masked_fill_tensor = operation(
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
     node="ClampBackward1",
+    pointwise=True,
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
+    pointwise=True,
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
+    pointwise=True,
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
     node="LerpBackward0",
+    pointwise=True,
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )
@@ -198,6 +207,7 @@ _conj = operation(
     node="ConjBackward0",
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.conj(grad),
 )
 _neg_view = operation(
@@ -205,6 +215,7 @@ _neg_view = operation(
     lambda f, a: flip(a, False, True),
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.neg(grad),
 )
 
@@ -375,7 +386,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                "dimension(s)."
             )
         kinds = input._raw.dtype, value._raw.dtype
         if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
@@ -395,50 +407,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     return lerp_scalar, input, end, weight
 
 
-@composite(method=False, out=True)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
-    if input is None and other is None:
-        from .indexing import nonzero
-
-        return nonzero(condition, as_tuple=True)
-    if condition._raw.dtype.name not in ("bool", "uint8"):
-        kind = dtypes.cpp_name(condition._raw.dtype)
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-    if condition._raw.dtype.name == "uint8":
-        warn_once(
-            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
-            "PyTorch. Use a boolean condition instead."
-        )
-    a, b = _alike(input, other)
-    return where_(condition, a, b)
-
-
-@composite(function=False, name="where")
-def where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
-    """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
-    return where(condition, self, other)
-
-
-def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors."""
-    from .._core.dispatch import plain_number, wrap_number
-    from .creation import scalar_tensor
-
-    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        a = scalar_tensor(a, dtype=None)
-    for number, beside in ((a, b), (b, a)):
-        if not isinstance(number, Tensor):
-            kind = dtypes.number_dtype(plain_number(number), beside._raw.dtype)
-            if dtypes.CATEGORY[kind] == dtypes.INTEGRAL:
-                dtypes.check_held(number, kind)
-    return a if isinstance(a, Tensor) else wrap_number(a, b), b if isinstance(b, Tensor) else wrap_number(b, a)
-
-
 def zero_beside(grad: Tensor) -> Tensor:
     """A 0-d zero of the dtype of `grad`."""
-    from .._core.tensor import make
-
     return make(grad._raw.dtype.type(0))
 
 
@@ -455,25 +425,17 @@ def log_of_number(number: Any, beside: Tensor) -> Any:
 
 def zero_raised(base: Any, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     given = base._raw if isinstance(base, Tensor) else base
     return make(kernels(exponent._raw).zero_raised(given, exponent._raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
-    from .._core.tensor import make
-
     return make(x._raw.dtype.type(number))
 
 
 def within(input: Tensor, low: Any, high: Any) -> Tensor:
     """Where low <= input <= high."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(input._raw).within(input._raw, low, high))
 
 

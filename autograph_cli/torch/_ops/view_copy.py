@@ -29,6 +29,7 @@ unfold_backward = operation(
     "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)",
     node="UnfoldBackwardBackward0",
     saved={"grad_in_sizes": None},
+    linear=True,
     grad_in=lambda f, grad, dim, size, step: f.windows(grad, dim, size, step),
 )
 operations.windows = unfold_op
@@ -67,6 +68,7 @@ def _copier(run: Any) -> Callable[..., Any]:
         node=f"{view.node.__name__}_copy",
         list_result=view.list_result,
         saved=view.saved,
+        linear=True,
         **{name: d.formula for d in view.derivatives for name in d.inputs},
     )
 
@@ -186,6 +188,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 narrow_copy_op = operation(
     "narrow_copy(Tensor self, int dim, int start, int length)",
     lambda f, a, dim, start, length: f.slice(a, dim, start, start + length, 1).copy(),
+    linear=True,
     self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(
         grad, self_sizes, dim, start, start + length, 1
     ),
@@ -198,6 +201,7 @@ narrow_copy_op = operation(
 slice_scatter_op = operation(
     "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
     saved={"src_sizes": None},
+    linear=True,
     self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
         grad, f.zeros_of(src_sizes, grad), dim, start, end, step
     ),
@@ -206,12 +210,14 @@ slice_scatter_op = operation(
 select_scatter_op = operation(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
     saved={"src_sizes": None},
+    linear=True,
     self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
     src=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 diagonal_scatter_op = operation(
     "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
     saved={"src_sizes": None},
+    linear=True,
     self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
         grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2
     ),
@@ -220,6 +226,7 @@ diagonal_scatter_op = operation(
 as_strided_scatter_op = operation(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
     saved={"src_sizes": None, "offset": None, "storage_offset": "offset"},
+    linear=True,
     self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
         grad, f.zeros_of(src_sizes, grad), size, stride, offset
     ),
@@ -258,7 +265,11 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any]) -> Any:
     return operation(
-        schema, lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments), node=node, self=formula
+        schema,
+        lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments),
+        node=node,
+        linear=True,
+        self=formula,
     )
 
 
@@ -287,7 +298,8 @@ _squeeze_dims = _turned(
 
 
 def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
-    """Give a tensor another shape in place by the operation (and its arguments) chosen: its memory stays, what sees it changes."""
+    """Give a tensor another shape in place by the operation (and its arguments) chosen: its memory stays, what sees it
+    changes."""
     if isinstance(tensor, Batched):
         run, *arguments = choose()
         return _turned_batch(tensor, run, arguments)
@@ -360,5 +372,6 @@ _restrided = operation(
     "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)",
     "as_strided",
     node="AsStridedBackward1",
+    linear=True,
     self=views.as_strided_op.op.derivatives[0].formula,
 )

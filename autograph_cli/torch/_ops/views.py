@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._core.views import in_shape, materialize, share, spanned, strides_of
-from . import unary as unary
+from .._core.views import as_strided_raw, in_shape, materialize, share, spanned, strides_of
+from . import unary
 from ._errors import all_tensors
+from .reductions import sum_all, sum_dim
 
 view_op = operation(
     "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
@@ -26,6 +28,7 @@ unsafe_view = operation(
     "_unsafe_view(Tensor self, int[] size)",
     "reshape",
     node="UnsafeViewBackward0",
+    linear=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 reshape_alias = operation(
@@ -69,12 +72,14 @@ unsqueeze_in_place = operation(
     "unsqueeze_in_place(Tensor self, int dim)",
     "unsqueeze",
     node="UnsqueezeBackward1",
+    linear=True,
     self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)",
     "squeeze_dim",
     node="SqueezeBackward4",
+    linear=True,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 select_op = operation(
@@ -85,6 +90,7 @@ select_op = operation(
 select_backward = operation(
     "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)",
     node="SelectBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 slice_op = operation(
@@ -95,6 +101,7 @@ slice_op = operation(
 slice_backward = operation(
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
     node="SliceBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
 )
 as_strided_op = operation(
@@ -121,6 +128,7 @@ diagonal_op = operation(
 diagonal_backward = operation(
     "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
     node="DiagonalBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
 )
 
@@ -265,8 +273,9 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     shape = input._raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
-            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes "
+            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
         )
     lead = len(wanted) - len(shape)
     full = []
@@ -281,8 +290,8 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
             n = have
         if have is not None and have not in (1, n):
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton dimension {i}.  "
-                f"Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
             )
         full.append(n)
     return tuple(reversed(full))
@@ -300,13 +309,11 @@ def broadcast_to(input: Tensor, *size: Any) -> Tensor:
 
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    from .._core import dims as d
-
-    wanted = d.wrap_all(d.sizes(order) if order else tuple(dims), input.ndim)
+    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input.ndim)
     if len(wanted) != input.ndim:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
                 "(sparse_coo)", ""
             )
         )
@@ -326,8 +333,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
     if len(sides[0]) != len(sides[1]):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of dims as "
-            f"destination ({sides[1]} dims)"
+            f"movedim: Invalid source or destination dims: source ({sides[0]} dims) should contain the same number of "
+            f"dims as destination ({sides[1]} dims)"
         )
     wrapped = [tuple(int(dims.wrap(d, n)) for d in side) for side in sides]
     for name, side, found in zip(("source", "destination"), sides, wrapped, strict=True):
@@ -417,7 +424,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
-    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the memory."""
+    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the
+    memory."""
     raw = materialize(input)
     start = offset_in(raw)
     place = start if storage_offset is None else storage_offset
@@ -428,8 +436,9 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     needed, room = spanned(size, stride, place), capacity(raw)
     if needed > room:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize {raw.itemsize} requiring a "
-            f"storage size of {needed * raw.itemsize} are out of bounds for storage of size {room * raw.itemsize}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
+            f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
+            f"{room * raw.itemsize}"
         )
     return place - start
 
@@ -472,8 +481,8 @@ def _matrix_transpose(name: str) -> property:
             warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
         elif name == "T" and self.ndim != 2:
             warn_once(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+                "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
                 "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
         if name == "T":
@@ -496,8 +505,6 @@ def adjoint(input: Tensor) -> Tensor:
 @composite(formula=True, function=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` added or stretched."""
-    from .reductions import sum_all, sum_dim
-
     shape, have = dims.sizes(size), input._raw.shape
     if not shape:
         return sum_all(input)
@@ -513,8 +520,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Tensor:
     """The gradient of the memory under a strided window; overlapping elements add up."""
-    from .._core.tensor import make
-
     if grad.requires_grad or isinstance(grad, Wrapped):
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
@@ -531,8 +536,6 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
     """Without the dimensions of a window that do not move: of length 1, or with a stride of 0."""
-    from .reductions import sum_dim
-
     for d in reversed(range(len(size))):
         if size[d] == 1 or stride[d] == 0:
             grad = squeeze_dim(grad, d) if size[d] == 1 else sum_dim(grad, (d,))
@@ -541,8 +544,6 @@ def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...
 
 
 def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
-    from .._core.views import as_strided_raw
-
     return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
 
 

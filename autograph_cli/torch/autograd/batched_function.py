@@ -30,8 +30,8 @@ def has_rule(cls: Any) -> bool:
 def without_rule(cls: Any) -> RuntimeError:
     """PyTorch's error for one that cannot."""
     return RuntimeError(
-        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
-        f"staticmethod or set generate_vmap_rule=True. {_NOTES}"
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {_NOTES}"
     )
 
 
@@ -40,13 +40,14 @@ def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
     name, own = cls.__name__, cls.vmap is not Function.vmap
     if not cls._is_apart():
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-            f"the setup_context staticmethod. {_NOTES}"
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod. {_NOTES}"
         )
     if cls.generate_vmap_rule and own:
         raise RuntimeError(
-            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please "
-            f"set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_NOTES}"
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            f"ambiguity. {_NOTES}"
         )
     if not own and not cls.generate_vmap_rule:
         raise without_rule(cls)
@@ -62,8 +63,8 @@ def _by_rule(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], ma
     given = cls.vmap(info, tuple(0 if mark else None for mark in marks), *values)
     if not (isinstance(given, tuple) and len(given) == 2):
         raise RuntimeError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
-            f"the output. Got a {type(given)} instead"
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(given)} instead"
         )
     output, out_dims = given
     leaves, spec = tree_flatten(output)

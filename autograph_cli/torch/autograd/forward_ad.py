@@ -65,7 +65,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if split(entered, tensor)[1] is not None:
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     primal, tangent = paired(tensor, tangent)
     return pair(entered, primal.view_as(primal), tangent)

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from .gradcheck import _Check
 
 BATCHED = (
-    "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave this "
-    "check out: check_batched_grad=False (check_batched_forward_grad=False)."
+    "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave "
+    "this check out: check_batched_grad=False (check_batched_forward_grad=False)."
 )
 
 
 def run(check: _Check, batched: bool) -> None:
-    """Compare `J t` for each unit tangent (in fast mode, one direction) of each input; GradcheckError where they differ."""
+    """Compare `J t` for each unit tangent (in fast mode, one direction) of each input; GradcheckError where they
+    differ."""
     from .gradcheck import GradcheckError, _Directions, _mismatch, _steps
 
     for j, x in enumerate(check.wanted):

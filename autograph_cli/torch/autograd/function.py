@@ -1,4 +1,5 @@
-"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node itself."""
+"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node
+itself."""
 
 from __future__ import annotations
 
@@ -151,8 +152,9 @@ class BackwardCFunction(FunctionCtx, Node):
         for g, edge in zip(tensors, self._edges, strict=False):
             if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
                 raise RuntimeError(
-                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
-                    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
+                    "but got false.  (Could this error message be improved?  If so, please report an enhancement "
+                    "request to PyTorch.)"
                 )
 
     def __call__(self, *_: Any) -> Any:
@@ -251,8 +253,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             return cls._applied(args)[1]
         if in_function() and not cls._is_apart():
             raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                "override the setup_context staticmethod. For more details, please see "
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                "must override the setup_context staticmethod. For more details, please see "
                 "https://pytorch.org/docs/main/notes/extending.func.html"
             )
         level = top_level(args)
@@ -265,7 +267,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _check_batched(cls) -> None:
-        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
+        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
+        batched."""
         from .batched_function import has_rule, without_rule
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
@@ -324,7 +327,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """(outputs, their batch dimensions) of arguments of which some have a batch dimension; see `torch.vmap`."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @staticmethod
@@ -346,7 +350,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         expected = len(result) if isinstance(result, tuple) else 1
         if len(found) != expected:
             raise RuntimeError(
-                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got {len(found)})"
+                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got "
+                f"{len(found)})"
             )
         return found
 

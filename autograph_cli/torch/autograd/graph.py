@@ -51,7 +51,8 @@ class saved_tensors_hooks:
             raise RuntimeError(thread_state.saved_hooks_disabled)
         if not (callable(self.pack_hook) and callable(self.unpack_hook)):
             raise TypeError(
-                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n"
                 "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
                 f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}"
             )
@@ -107,7 +108,8 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was changed."""
+    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was
+    changed."""
 
     def __init__(self) -> None:
         self.active = True
@@ -141,8 +143,8 @@ class _AllowMutationOnSavedContext:
     def unpack(self, handle: _Handle) -> Tensor:
         if not self.active:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
-                "recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
             )
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 

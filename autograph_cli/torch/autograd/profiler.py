@@ -1,4 +1,5 @@
-"""`profile` notes the operations, backward nodes and labelled blocks that run while it lasts; `record_function` labels a block."""
+"""`profile` notes the operations, backward nodes and labelled blocks that run while it lasts; `record_function` labels
+a block."""
 
 from __future__ import annotations
 

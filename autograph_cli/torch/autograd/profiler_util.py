@@ -120,8 +120,9 @@ class FunctionEventAvg(_Times):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEventAvg key={self.key} self_cpu_time={format_time(self.self_cpu_time_total / max(self.count, 1))} "
-            f"cpu_time={self.cpu_time_str} input_shapes={'' if self.input_shapes is None else self.input_shapes}>"
+            f"<FunctionEventAvg key={self.key} "
+            f"self_cpu_time={format_time(self.self_cpu_time_total / max(self.count, 1))} cpu_time={self.cpu_time_str} "
+            f"input_shapes={'' if self.input_shapes is None else self.input_shapes}>"
         )
 
 
@@ -165,7 +166,8 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as text, a line each; `sort_by` is one of their numbers (`cpu_time_total`, `count`, ...), the highest first."""
+        """The events as text, a line each; `sort_by` is one of their numbers (`cpu_time_total`, `count`, ...), the
+        highest first."""
         rows = [e for e in self if not top_level_events_only or getattr(e, "cpu_parent", None) is None]
         if sort_by is not None:
             if not hasattr(FunctionEventAvg(), sort_by):

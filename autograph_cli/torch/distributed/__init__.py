@@ -1,4 +1,5 @@
-"""`torch.distributed`: several processes do not train one model here; what scripts import at their top is there and says so."""
+"""`torch.distributed`: several processes do not train one model here; what scripts import at their top is there and
+says so."""
 
 from __future__ import annotations
 

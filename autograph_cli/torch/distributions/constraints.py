@@ -50,7 +50,8 @@ def holds(valid: Any) -> bool:
 
 
 class Constraint:
-    """A set of allowed values: `check` says for each value whether it is one; `event_dim` trailing dimensions are one value."""
+    """A set of allowed values: `check` says for each value whether it is one; `event_dim` trailing dimensions are one
+    value."""
 
     is_discrete: Any = False
     event_dim: Any = 0

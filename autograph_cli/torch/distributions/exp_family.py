@@ -38,7 +38,8 @@ class ExponentialFamily(Distribution):
 
 
 def slopes_of_normalizer(d: ExponentialFamily) -> tuple[list[Any], Any, tuple[Any, ...]]:
-    """The natural parameters apart from the graph, the log normalizer of them, and its slopes, in a graph of their own."""
+    """The natural parameters apart from the graph, the log normalizer of them, and its slopes, in a graph of their
+    own."""
     natural = [p.detach().requires_grad_() for p in d._natural_params]
     normalizer = d._log_normalizer(*natural)
     return natural, normalizer, torch.autograd.grad(normalizer.sum(), natural, create_graph=True)

@@ -44,7 +44,8 @@ class MixtureSameFamily(Distribution):
         for a, b in zip(reversed(theirs), reversed(ours), strict=False):
             if a != 1 and b != 1 and a != b:
                 raise ValueError(
-                    f"`mixture_distribution.batch_shape` ({theirs}) is not compatible with `component_distribution.batch_shape`({ours})"
+                    f"`mixture_distribution.batch_shape` ({theirs}) is not compatible with "
+                    f"`component_distribution.batch_shape`({ours})"
                 )
         n, m = mixture.logits.shape[-1], component.batch_shape[-1]
         if n != m:

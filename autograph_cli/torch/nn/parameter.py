@@ -84,16 +84,17 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
 
 _UNKNOWN = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
-    "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-    "accessing their attributes."
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "parameters before accessing their attributes."
 )
 
 
 _UNCOUNTED = (
-    "Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error happens when you "
-    "are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
-    "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+    "Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error "
+    "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` "
+    "objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+    "torch functions"
 )
 
 
@@ -119,8 +120,8 @@ class UninitializedTensorMixin:
 
     def share_memory_(self) -> Any:
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
-            "calling `module.share_memory()`."
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
         )
 
     def __repr__(self) -> str:

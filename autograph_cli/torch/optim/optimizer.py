@@ -181,7 +181,8 @@ class Optimizer:
     # -- plain data
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the position of each parameter, and the groups' options: `{"state": ..., "param_groups": ...}`."""
+        """The state by the position of each parameter, and the groups' options: `{"state": ..., "param_groups":
+        ...}`."""
         for before in self._optimizer_state_dict_pre_hooks.values():
             before(self)
         places: dict[int, int] = {}
@@ -301,8 +302,8 @@ def _list_params(group: dict[str, Any]) -> None:
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-            "change between runs. Please use a list instead."
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
         )
     found = [params] if isinstance(params, Tensor) else list(params)
     names = [p[0] for p in found if isinstance(p, tuple)]

@@ -1,4 +1,5 @@
-"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a backward."""
+"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a
+backward."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from ._selective import Watcher
 class TorchDispatchMode(Watcher):
     """While its block runs it computes every operation: `__torch_dispatch__(self, func, types, args, kwargs)`.
 
-    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing inside is
-    recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
+    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing
+    inside is recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchDispatchMode):
@@ -113,7 +114,8 @@ def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[
         thread_state.grad = recording
     lines = "".join(f"\n  - tensor subclass {kind!r}" for kind in types)
     raise TypeError(
-        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n{lines}\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned "
+        f"NotImplemented:\n{lines}\n\n"
         "For more information, try re-running with TORCH_LOGS=not_implemented"
     )
 
@@ -212,7 +214,8 @@ def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
 
 
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no history."""
+    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no
+    history."""
     places: list[Any] = []
     named: dict[str, Any] = {}
     ends = 0

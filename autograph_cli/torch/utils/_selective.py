@@ -125,8 +125,8 @@ class _Reusing(Watcher):
             return super().compute(op, args)
         if found is USED:
             raise RuntimeError(
-                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
-                "activation checkpoint."
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+                "selective activation checkpoint."
             )
         self.kept[op.identifier][place] = USED
         if not self.mutable and any(versions[0] != before for _, versions, before in found):
@@ -203,8 +203,8 @@ def _kind(tensor: Tensor) -> str:
 def report(first: Log, second: Log, trouble: str) -> str:
     """What ran at first, what ran when it was computed again, and what was wrong."""
     parts = [
-        " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed `debug=True` to "
-        "`torch.utils.checkpoint.checkpoint()`."
+        " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed "
+        "`debug=True` to `torch.utils.checkpoint.checkpoint()`."
     ]
     for title, name, log in (("original forward", "original", first), ("recomputation", "recompute", second)):
         parts.append(f"Operators that ran in the {title}:")

@@ -20,17 +20,17 @@ def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], 
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     if dtype is not None and dtype.is_complex:
         warn(
-            "Complex modules are a new feature under active development whose design may change, and some modules might not "
-            "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
-            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
-            "expected."
+            "Complex modules are a new feature under active development whose design may change, and some modules "
+            "might not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
+            "as expected."
         )
 
     def convert(t: Any) -> Any:
         if t.is_meta and device is not None and torch.device(device).type != "meta":
             raise NotImplementedError(
-                "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-                "when moving module from meta to a different device."
+                "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                "torch.nn.Module.to() when moving module from meta to a different device."
             )
         return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None)
 

@@ -130,7 +130,8 @@ class Module:
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    "expected)"
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -141,7 +142,8 @@ class Module:
         elif name in of.get("_modules", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                    "expected)"
                 )
             of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_buffers", ()) or isinstance(value, Buffer):
@@ -193,7 +195,8 @@ class Module:
         check_name(self, name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                "required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
