@@ -13,6 +13,7 @@ from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
 from autograph_cli.torch._core import storages as memory
 from autograph_cli.torch._core.dims import Given
+from autograph_cli.torch._core.dispatch import written_number
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
@@ -54,6 +55,11 @@ def constants(node: Node) -> Any:
     if not places or items.__class__ is not tuple:
         return None
     return None, [item if place in places and _is_constant(item) else None for place, item in enumerate(items)]
+
+
+def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
+    """What an operation was given that is no tensor, in its place; None for the rest."""
+    return tuple([written_number(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
 
 
 @functools.cache
