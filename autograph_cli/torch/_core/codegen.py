@@ -12,9 +12,9 @@ import numpy as np
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import compiled
-from .dtype_limits import limited
+from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, settled
+from .memory_format import arranged, in_float32, settled
 from .node import edge_of, extra_of, like_of
 from .overrides import unasked, unknown_operand
 from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
@@ -52,7 +52,12 @@ def install(op: Operation) -> None:
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, limited(op.identifier, device_dispatch.kernel_of(op, device_dispatch.kernels())))
+    kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
+    if op.refuses:
+        kernel = refusing(op.refuses, kernel)
+    if op.opmath:
+        kernel = in_float32(kernel)
+    return arranged(op.memory_format, kernel)
 
 
 def _scope(op: Operation) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
     if thread_state.autocast is not None:
-        args = autocast.adapted(op.name, args)
+        args = autocast.adapted(op.autocast, args)
     if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
@@ -57,7 +57,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     begun = 0 if process_state.witness is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
-        results = autocast.lowered(op.name, results)
+        results = autocast.lowered(op.autocast, results)
     took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if process_state.witness is not None:

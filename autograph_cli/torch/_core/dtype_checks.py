@@ -1,7 +1,9 @@
-"""What is said of tensors whose dtypes do not go together: PyTorch promotes in arithmetic, not in layers."""
+"""Dtypes that are refused: those that do not go together, and those that an operation does not compute in."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import dtypes
@@ -76,3 +78,30 @@ def no_integers(kernel: str, tensor: Any) -> None:
     kind = tensor._raw.dtype
     if dtypes.CATEGORY[kind] < dtypes.FLOATING:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(kind)}'")
+
+
+_CHARACTERS = {"b": "?", "i": "bhilq", "u": "BHILQ", "c": "FDG", "e": "e"}
+"""NumPy's characters of dtypes, by the letters that `refuses` of an operation has for them."""
+
+
+def refusing(refuses: Mapping[str, Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that refuses dtypes in PyTorch's words, though it could compute in them (see `Traits.refuses`)."""
+    said = {c: what for letters, what in refuses.items() for letter in letters for c in _CHARACTERS[letter]}
+
+    @functools.wraps(kernel)
+    def run(first: Any, *rest: Any) -> Any:
+        what = said.get(first.dtype.char)
+        if what is not None and (error := _refusal(what, first, rest)) is not None:
+            raise error
+        return kernel(first, *rest)
+
+    return run
+
+
+def _refusal(what: Any, raw: Any, rest: tuple[Any, ...]) -> Exception | None:
+    if isinstance(what, Exception):
+        return type(what)(*what.args)
+    name = what(raw, *rest) if callable(what) else what
+    if name is None:
+        return None
+    return NotImplementedError(f"\"{name}\" not implemented for '{cpp_name(raw.dtype)}'")

@@ -19,6 +19,12 @@ class Traits:
     """A number may stand in no place."""
     floating: bool = False
     """Integers become the default dtype."""
+    refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
+    """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
+    kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
+    autocast: str = ""
+    """PyTorch's policy: "lower_precision_fp", "fp32" or "promote" (float32 if one of the tensors is);
+    "lower_precision_result": casts nothing, but the product inside does, so the result is of the lower dtype."""
 
     # Results
     view: bool = False
@@ -29,6 +35,9 @@ class Traits:
     """The number of outputs varies."""
     nondifferentiable: tuple[str, ...] = ()
     """Names of outputs without gradient."""
+    memory_format: str | Callable[..., Any] = ""
+    """How results lie where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last" (where those
+    of the first argument are); "own": as they come, never the argument's memory; or a function of both."""
 
     # Mathematics
     pointwise: bool | None = None
@@ -47,6 +56,8 @@ class Traits:
     node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""
 
     # Kernel
+    opmath: bool = False
+    """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there."""
     inline: str = ""
     """The kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import memory_format, op_traits, saved_attributes
+from . import op_traits, saved_attributes
 from . import schema as schemas
 from .formula_text import text_of
 from .node import Node
@@ -73,7 +73,7 @@ class Operation(Traits):
         self.multiple = len(schema.outputs) > 1 or self.list_result
         self.elementwise = (
             (self.promotes or self.floating or self.pointwise)
-            and not (self.multiple or self.view or self.identifier in memory_format.RULES)
+            and not (self.multiple or self.view or self.memory_format not in ("", "own"))
             and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
         )
         """Whether the result lies in memory as PyTorch's iterator over tensors has it."""

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import autocast, dispatch, dtypes
+from . import dispatch, dtypes
+from .autocast import autocasts
 from .class_names import type_name
 from .operation import Operation, operations
 from .state import thread_state
@@ -222,6 +223,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
+    autocast: str = "",
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -236,7 +238,7 @@ def overloaded(
             except dtypes.NoPlainNumber:
                 return chosen(*map(dispatch.plain_number, given))
 
-        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
+        run = autocasts(autocast)(run) if autocast else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:

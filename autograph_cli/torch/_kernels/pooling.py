@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
 from .meta import readable
 
 Sizes = tuple[int, ...]
@@ -196,6 +197,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
+    @widened
     def avg_pool(
         self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -209,6 +211,7 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
+    @widened
     def avg_pool_backward(
         self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -234,12 +237,15 @@ class Pooling:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
+    @widened
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
+    @widened
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
 
+    @widened
     def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core import dims, dtypes
@@ -18,9 +19,16 @@ def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
     return f.div(f.sum_dim_IntList(weights * t, axes, True), f.sum_dim_IntList(weights, axes, True))
 
 
+def softmax_kernel(name: str) -> Callable[[Any, int], str]:
+    """What PyTorch calls the kernel of a softmax: there is another one for the last dimension."""
+    return lambda a, dim: f"{name}{'_lastdim' if dim in (a.ndim - 1, -1) or not a.ndim else ''}_kernel_impl"
+
+
 softmax_op = operation(
     "softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
+    refuses={"biuc": softmax_kernel("softmax")},
+    memory_format="contiguous",
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 softmax_backward = operation(
@@ -32,6 +40,8 @@ softmax_backward = operation(
 log_softmax_op = operation(
     "log_softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
+    refuses={"biuc": softmax_kernel("log_softmax")},
+    memory_format="contiguous",
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )
 log_softmax_backward = operation(
@@ -45,6 +55,7 @@ log_softmax_backward = operation(
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
     pointwise=True,
+    refuses={"biuc": "softplus_cpu"},
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
 )
 softplus_backward = operation(
@@ -58,6 +69,7 @@ softplus_backward = operation(
 leaky_relu_op = operation(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01)",
     pointwise=True,
+    refuses={"biuc": "leaky_relu_cpu"},
     self=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
 )
 leaky_relu_backward = operation(

@@ -195,6 +195,7 @@ maximum = operation(
     "maximum(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
     ),
@@ -206,6 +207,7 @@ minimum = operation(
     "minimum(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.gt(self, other), 0
     ),
@@ -216,6 +218,7 @@ minimum = operation(
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
@@ -230,6 +233,7 @@ def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> An
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     promotes=True,
+    opmath=True,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,

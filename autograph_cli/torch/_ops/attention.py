@@ -155,7 +155,7 @@ def _attend(
     return linear.matmul(weights, value), weights
 
 
-@autocasts("scaled_dot_product_attention")
+@autocasts("lower_precision_fp")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

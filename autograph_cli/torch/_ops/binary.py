@@ -63,6 +63,7 @@ fmax = operation(
     "fmax(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmax not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0
     ),
@@ -72,6 +73,7 @@ fmin = operation(
     "fmin(Tensor self, Tensor other)",
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmin not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0
     ),

@@ -51,7 +51,7 @@ def _euclidean_gradients(f: Any, grad: Any, x1: Any, x2: Any, result: Any) -> tu
 
 
 @composite(method=False)
-@autocasts("cdist")
+@autocasts("fp32")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm of the difference of each row of `x1` and each row of `x2`, over batches."""
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")

@@ -19,13 +19,15 @@ from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
 from .nonlinear import logsigmoid
 
 
-def _nll(name: str, node: str) -> Any:
+def _nll(name: str, node: str, **traits: Any) -> Any:
     """The negative log likelihood, and its backward."""
     run = operation(
         f"{name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
         "(Tensor output, Tensor total_weight)",
         node=f"{node}Backward0",
         nondifferentiable=("total_weight",),
+        autocast="fp32",
+        **traits,
         self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
             f, f"{name}_backward"
         )(grad, self, target, weight, reduction, ignore_index, total_weight),
@@ -42,9 +44,12 @@ def _nll(name: str, node: str) -> Any:
     return run
 
 
-nll, nll2d = _nll("nll_loss", "NllLoss"), _nll("nll_loss2d", "NllLoss2D")
+nll = _nll("nll_loss", "NllLoss", refuses={"biuc": "nll_loss_out_frame"})
+nll2d = _nll("nll_loss2d", "NllLoss2D")
 multi_margin = operation(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
+    autocast="fp32",
+    refuses={"biuce": "multi_margin_loss_cpu_kernel"},
     self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
         grad, self, target, p, margin, weight, reduction
     ),
@@ -60,6 +65,8 @@ multilabel_margin = operation(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     node="MultilabelMarginLossBackward0",
     nondifferentiable=("is_target",),
+    autocast="fp32",
+    refuses={"biuce": "multilabel_margin_loss_forward_out_frame"},
     self=lambda f, grad, self, target, reduction, is_target: f.multilabel_margin_loss_backward(
         grad, self, target, reduction, is_target
     ),
@@ -181,7 +188,7 @@ def nll_loss(
     )
 
 
-@autocasts("cross_entropy_loss")
+@autocasts("fp32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -262,7 +269,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 # ---------------------------------------------------------------- margins
 
 
-@autocasts("multi_margin_loss")
+@autocasts("fp32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -311,7 +318,7 @@ def _check_long(target: Tensor) -> None:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
-@autocasts("multilabel_margin_loss")
+@autocasts("fp32")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -352,7 +359,7 @@ def _lengths(x: Any) -> tuple[int, ...]:
 
 
 @composite(method=False)
-@autocasts("ctc_loss")
+@autocasts("fp32")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

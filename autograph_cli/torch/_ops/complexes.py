@@ -20,6 +20,7 @@ view_as_complex_op = operation(
     "view_as_complex(Tensor self)",
     view=True,
     rereads=True,
+    autocast="fp32",
     self=lambda f, grad: f.view_as_real(f.resolve_conj(f.contiguous(grad))),
 )
 angle_op = operation(
@@ -53,7 +54,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @composite()
-@autocasts("view_as_complex")
+@autocasts("fp32")
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers, in the last dimension, as complex ones."""
     if input.dtype.category != dtypes.FLOATING:

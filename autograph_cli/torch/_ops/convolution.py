@@ -8,6 +8,7 @@ from .._core.autocast import autocasts
 from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
+from .._core.memory_format import channels_last
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -25,6 +26,7 @@ convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups)",
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
+    memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
     joint={
         (
             "input",
@@ -105,6 +107,7 @@ im2col = operation(
         "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
     },
     linear=True,
+    refuses={"iu": "im2col_out_cpu"},
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -317,7 +320,7 @@ def _convolve_back(
 
 
 @composite(method=False)
-@autocasts("conv1d")
+@autocasts("lower_precision_fp")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -332,7 +335,7 @@ def conv1d(
 
 
 @composite(method=False)
-@autocasts("conv2d")
+@autocasts("lower_precision_fp")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -352,7 +355,7 @@ def conv2d(
 
 
 @composite(method=False)
-@autocasts("conv3d")
+@autocasts("lower_precision_fp")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -367,7 +370,7 @@ def conv3d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose1d")
+@autocasts("lower_precision_fp")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -383,7 +386,7 @@ def conv_transpose1d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose2d")
+@autocasts("lower_precision_fp")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -399,7 +402,7 @@ def conv_transpose2d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose3d")
+@autocasts("lower_precision_fp")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -485,6 +485,7 @@ polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
     pointwise=True,
+    autocast="fp32",
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 
@@ -497,7 +498,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
-@autocasts("polar")
+@autocasts("fp32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)

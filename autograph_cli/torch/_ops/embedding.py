@@ -106,7 +106,7 @@ operation(
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
-one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
+one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented", memory_format="contiguous")
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:

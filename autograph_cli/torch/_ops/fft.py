@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dims, dtypes
-from .._core.autocast import LISTED, autocasts
+from .._core.autocast import autocasts
 from .._core.dispatch import kernels, put
 from .._core.operation import operation, operations
 from .._core.registry import with_out
@@ -240,7 +240,7 @@ def _hfftn(name: str, default: Any) -> Callable[..., Tensor]:
             x = c2c(x, axes[:-1], how, True)
         return c2r(unary.conj(x), axes[-1:], how, last)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
@@ -253,13 +253,12 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
         half = r2c(_resized(_promoted(input), sizes, axes), axes[-1:], how, True)
         return c2c(conj_physically(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
-def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+def _named(run: Callable[..., Tensor], name: str, autocast: str = "fp32") -> Callable[..., Tensor]:
     run.__name__ = run.__qualname__ = name
-    known = f"fft_{name}"
-    return with_out(autocasts(known)(run) if known in LISTED else run)
+    return with_out(autocasts(autocast)(run) if autocast else run)
 
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
@@ -267,7 +266,7 @@ def _shift(name: str, extra: int) -> Callable[..., Tensor]:
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 public: dict[str, Callable[..., Any]] = {

@@ -24,6 +24,7 @@ from ._index_checks import along, check_index
 index_fill_scalar = operation(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)",
     node="IndexFillBackward0",
+    memory_format="preserve",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
 )
 index_fill_tensor = operation(
@@ -37,6 +38,7 @@ index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
     linear=True,
+    autocast="promote",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -64,7 +66,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return index_fill_tensor, input, d, index, value
 
 
-@overloaded()
+@overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the places that `index` names."""
     d = dims.wrap(dim, input.ndim)

@@ -21,6 +21,7 @@ from .results import named_result
 count_nonzero_op = operation(
     "count_nonzero(Tensor self, int[] dim)",
     lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)).astype("int64")[()],
+    memory_format="contiguous",
 )
 
 
@@ -58,6 +59,7 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
         kernel,
         node=node,
         nondifferentiable=("inverse_indices", "counts"),
+        refuses={"c": "unique"},
         self=no_derivative(name),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
 from .._core.interpreter_stack import refuse_captured
+from .._core.memory_format import indexed
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.state import thread_state
@@ -26,6 +27,7 @@ from .arithmetic import no_derivative, scaled
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
     linear=True,
+    memory_format=indexed,
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
         f.zeros_of(self_sizes, grad), indices, grad, True
     ),
@@ -33,6 +35,7 @@ index_op = operation(
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     linear=True,
+    memory_format="preserve",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -52,6 +55,7 @@ gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
     saved={"sparse_grad": lambda: False},
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
@@ -83,6 +87,7 @@ scatter_add_op = operation(
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
     linear=True,
+    memory_format="own",
     self=lambda f, grad, self_sizes, dim, index: f.index_add(f.zeros_of(self_sizes, grad), dim, index, grad),
 )
 index_add_op = operation(

@@ -41,6 +41,7 @@ def _resizing(name: str) -> Any:
         node=f"{node}Backward0",
         saved=shown,
         linear=True,
+        memory_format="channels_last" if dims > 1 and not name.endswith("_aa") else "",
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -232,6 +233,7 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}(Tensor input, Tensor grid, {arguments})",
         "grid_sampler",
         node=f"{node}Backward0",
+        autocast="fp32",
         joint={
             ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
                 wanted(
@@ -281,6 +283,7 @@ for _sampler in grid_samplers.values():
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
     linear=True,
+    autocast="lower_precision_result",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
 )
 
@@ -351,7 +354,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
 
-@autocasts("grid_sampler")
+@autocasts("fp32")
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
     _check_grid(input, grid)
     same_scalar(input, grid)
@@ -386,16 +389,19 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
     linear=True,
+    memory_format="channels_last",
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
     linear=True,
+    memory_format="channels_last",
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
     linear=True,
+    memory_format="channels_last",
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 

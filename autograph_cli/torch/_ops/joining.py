@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dims
 from .._core.arg_check import Handed, hands_on
+from .._core.memory_format import joined, stacked
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -17,12 +18,16 @@ cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     saved={"tensors_sizes": None},
     linear=True,
+    autocast="promote",
+    memory_format=joined,
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
     saved={"tensors_sizes": None},
     linear=True,
+    autocast="promote",
+    memory_format=stacked,
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(

@@ -17,6 +17,7 @@ from . import arithmetic, views
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
     linear="each",
+    autocast="lower_precision_fp",
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
@@ -29,17 +30,20 @@ mv = operation(
 dot = operation(
     "dot(Tensor self, Tensor tensor)",
     linear="each",
+    refuses={"b": "dot"},
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
 bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
     linear="each",
+    autocast="lower_precision_fp",
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
 addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
         f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha
@@ -69,7 +73,7 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 
 
 @composite(name="mm", out=True)
-@autocasts("mm")
+@autocasts("lower_precision_fp")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2:
@@ -132,7 +136,7 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
 
 
 @composite(name="bmm", out=True)
-@autocasts("bmm")
+@autocasts("lower_precision_fp")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -158,7 +162,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("matmul")
+@autocasts("lower_precision_fp")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, composed as PyTorch composes it for each pair of dimensions.
 
@@ -237,7 +241,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 @composite(name="addmm", out=True)
-@autocasts("addmm")
+@autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
@@ -250,7 +254,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@autocasts("linear")
+@autocasts("lower_precision_fp")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
     if bias is None:

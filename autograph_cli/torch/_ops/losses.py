@@ -97,6 +97,7 @@ def soft_margin_curve(f: Any, both: Any, x: Any, target: Any, reduction: int) ->
 bce_with_logits = operation(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
     "reduction=1)",
+    autocast="fp32",
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
         f, grad, self, target, weight, pos_weight, reduction
     ),
@@ -106,6 +107,7 @@ bce_with_logits = operation(
 )
 bce = operation(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
+    autocast="fp32",
     self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(
         grad, self, target, weight, reduction
     ),
@@ -127,6 +129,8 @@ mse = operation(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
     promotes=True,
     pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "mse_cpu"},
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )
@@ -147,6 +151,8 @@ smooth_l1 = operation(
     promotes=True,
     node="SmoothL1LossBackward0",
     pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "smooth_l1_cpu"},
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
         grad, target, self, reduction, beta
@@ -169,6 +175,8 @@ huber = operation(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
     promotes=True,
     pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "huber_cpu"},
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
 )
@@ -186,6 +194,7 @@ operation(
 )
 soft_margin = operation(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
+    autocast="fp32",
     self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
 )
 operation(
@@ -280,7 +289,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
-@autocasts("binary_cross_entropy")
+@autocasts("fp32")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -324,7 +333,7 @@ def mse_loss(
     return mse(*pair, reduction_code(reduction))
 
 
-@autocasts("l1_loss")
+@autocasts("fp32")
 def _absolute(input: Tensor, target: Tensor) -> Tensor:
     found: Tensor = operations.abs(arithmetic.sub(input, target))
     return found
@@ -382,7 +391,7 @@ def soft_margin_loss(
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
 
 
-@autocasts("kl_div")
+@autocasts("fp32")
 def _divergences(input: Tensor, target: Tensor, log_target: bool) -> Any:
     if log_target:
         difference = arithmetic.sub(target, input)
@@ -417,7 +426,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-@autocasts("poisson_nll_loss")
+@autocasts("fp32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

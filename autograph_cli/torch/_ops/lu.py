@@ -231,7 +231,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 
 @composite(out=True)
-@autocasts("lu_solve")
+@autocasts("fp32")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The older form of `torch.linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b)

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
-from .._core.operation import operation, operations
+from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
@@ -32,10 +32,11 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> Any:
+def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula | None = None, **traits: Any) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
-    `needs`: the further arguments as a schema writes them. The gradient of the backward by `self` is zero unless given.
+    `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
+    unless given.
     """
     rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
     scope: dict[str, Any] = {}
@@ -43,13 +44,13 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", pointwise=True, self=scope["formula"])
+    run = operation(schema, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
         grad_output=scope["formula"],
-        **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
+        self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
     return run
 
@@ -148,35 +149,68 @@ gelu_op = _with_backward(
     "gelu",
     "Gelu",
     "str approximate",
-    self=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
+    refuses={"biuc": "GeluKernelImpl"},
+    memory_format="preserve",
+    twice=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
 )
-silu_op = operation("silu(Tensor self)", pointwise=True, self=lambda f, grad, self: f.silu_backward(grad, self))
-mish_op = operation("mish(Tensor self)", pointwise=True, self=lambda f, grad, self: f.mish_backward(grad, self))
+silu_op = operation(
+    "silu(Tensor self)",
+    pointwise=True,
+    refuses={"biu": "silu_cpu"},
+    self=lambda f, grad, self: f.silu_backward(grad, self),
+)
+mish_op = operation(
+    "mish(Tensor self)",
+    pointwise=True,
+    refuses={"biuc": "mish_cpu"},
+    self=lambda f, grad, self: f.mish_backward(grad, self),
+)
 hardtanh_op = _with_backward(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
     "hardtanh",
     "Hardtanh",
     "Scalar min_val, Scalar max_val",
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
 )
-hardshrink_op = _with_backward("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", "Hardshrink", "Scalar lambd")
-softshrink_op = _with_backward("softshrink(Tensor self, Scalar lambd=0.5)", "softshrink", "Softshrink", "Scalar lambd")
+hardshrink_op = _with_backward(
+    "hardshrink(Tensor self, Scalar lambd=0.5)",
+    "hardshrink",
+    "Hardshrink",
+    "Scalar lambd",
+    refuses={"biuc": "hardshrink_cpu"},
+)
+softshrink_op = _with_backward(
+    "softshrink(Tensor self, Scalar lambd=0.5)",
+    "softshrink",
+    "Softshrink",
+    "Scalar lambd",
+    refuses={"biuc": "softshrink_check"},
+)
 hardswish_op = _with_backward(
     "hardswish(Tensor self)",
     "hardswish",
     "Hardswish",
     "",
-    self=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
+    refuses={"biuc": "hardswish_cpu"},
+    twice=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
         f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0
     ),
 )
-glu_op = operation("glu(Tensor self, int dim)", self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim))
+glu_op = operation(
+    "glu(Tensor self, int dim)",
+    refuses={"biuc": "glu_cpu"},
+    self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim),
+)
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
 hardsigmoid_op = operation(
-    "hardsigmoid(Tensor self)", pointwise=True, self=lambda f, grad, self: f.hardsigmoid_backward(grad, self)
+    "hardsigmoid(Tensor self)",
+    pointwise=True,
+    refuses={"biuc": "hardsigmoid_cpu"},
+    self=lambda f, grad, self: f.hardsigmoid_backward(grad, self),
 )
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
@@ -188,11 +222,13 @@ operation(
 elu_op = operation(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
     pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, self, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, False, self),
 )
 celu_op = operation(
     "celu(Tensor self, Scalar alpha=1.0)",
     pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, self, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, False, self),
 )
 operation(
@@ -209,6 +245,7 @@ operation(
 threshold_op = operation(
     "threshold(Tensor self, Scalar threshold, Scalar value)",
     pointwise=True,
+    refuses={"bc": "threshold_cpu"},
     self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
 prelu_op = operation(
@@ -227,6 +264,8 @@ log_sigmoid_op = operation(
     "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
     node="LogSigmoidBackward0",
     nondifferentiable=("buffer",),
+    refuses={"biuc": "log_sigmoid_cpu"},
+    memory_format="contiguous",
     self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
 )
 operation(
@@ -237,6 +276,7 @@ operation(
 )
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    refuses={"biuc": "leaky_relu_cpu"},
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -256,6 +296,7 @@ elu_in_place = operation(
     "elu",
     node="EluBackward1",
     pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(
         grad, alpha, scale, input_scale, True, result
     ),
@@ -265,6 +306,7 @@ celu_in_place = operation(
     "celu",
     node="CeluBackward1",
     pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
 )
 leaky_relu_in_place = operation(
@@ -272,6 +314,7 @@ leaky_relu_in_place = operation(
     "leaky_relu",
     node="LeakyReluBackward1",
     pointwise=True,
+    refuses={"biuc": "leaky_relu_cpu"},
     self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
 )
 threshold_in_place = operation(
@@ -279,12 +322,14 @@ threshold_in_place = operation(
     "threshold",
     node="ThresholdBackward1",
     pointwise=True,
+    refuses={"bc": "threshold_cpu"},
     self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
 rrelu_in_place = operation(
     "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     "rrelu_with_noise",
     node="RreluWithNoiseBackward1",
+    refuses={"biuc": "leaky_relu_cpu"},
     self=lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, result, noise, lower, upper, training
     ),
@@ -408,7 +453,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 @composite()
-@autocasts("prelu")
+@autocasts("lower_precision_fp")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
     if input._raw.dtype != weight._raw.dtype:

@@ -26,6 +26,7 @@ layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
     nondifferentiable=("result1", "result2"),
+    refuses={"biuc": "LayerNormKernelImpl"},
     joint={
         ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
             (None,) * 3
@@ -119,7 +120,13 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
 
 
 _THREE = "Tensor result0, Tensor result1, Tensor result2"
-batch_norm_op = _batch_norm("native_batch_norm", "NativeBatchNormBackward0", _THREE, "native_batch_norm_backward")
+batch_norm_op = _batch_norm(
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    _THREE,
+    "native_batch_norm_backward",
+    refuses={"biuc": "batch_norm"},
+)
 batch_norm_legit = _batch_norm(
     "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
 )
@@ -148,6 +155,8 @@ group_norm_op = operation(
         "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
         "eps": "eps",
     },
+    refuses={"biuc": "GroupNormKernelImpl"},
+    memory_format="channels_last",
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)

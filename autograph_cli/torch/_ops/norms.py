@@ -182,7 +182,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
-@autocasts("linalg_cond")
+@autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -207,7 +207,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
-@autocasts("linalg_matrix_rank")
+@autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     check_matrix("linalg.matrix_rank", A, square=hermitian)

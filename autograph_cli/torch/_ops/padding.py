@@ -15,11 +15,12 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    memory_format="channels_last",
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
 )
 
 
-def _edge_padding(kind: str, dim: int) -> Any:
+def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
     """The operation that pads `dim` dimensions, and its backward."""
     name = f"{kind}_pad{dim}d"
     node = f"{kind.capitalize()}Pad{dim}DBackward"
@@ -27,6 +28,8 @@ def _edge_padding(kind: str, dim: int) -> Any:
         f"{name}(Tensor self, int[] padding)",
         node=f"{node}0",
         linear=True,
+        autocast=autocast,
+        memory_format="channels_last" if dim > 1 else "",
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
@@ -39,7 +42,7 @@ def _edge_padding(kind: str, dim: int) -> Any:
     return run
 
 
-reflection = {dim: _edge_padding("reflection", dim) for dim in (1, 2, 3)}
+reflection = {dim: _edge_padding("reflection", dim, "fp32" if dim < 3 else "") for dim in (1, 2, 3)}
 replication = {dim: _edge_padding("replication", dim) for dim in (1, 2, 3)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._core import dims as dim_sizes
@@ -44,12 +44,13 @@ def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
 operations.contiguous_as = contiguous_as
 
 
-def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = ()) -> Any:
+def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = (), **traits: Any) -> Any:
     """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
     run = operation(
         f"{name}(Tensor self, {arguments}) {RESULTS}",
         node=f"{node}Backward0",
         nondifferentiable=("indices",),
+        **traits,
         saved={"indices": None, "result1": "indices", **{name: name for name in shown}},
         self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
     )
@@ -63,7 +64,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
     return run
 
 
-def _averaging(dims: int) -> Any:
+def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[str, Any]) -> Any:
     name, node = f"avg_pool{dims}d", f"AvgPool{dims}D"
     arguments = (
         "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
@@ -72,6 +73,7 @@ def _averaging(dims: int) -> Any:
         f"{name}(Tensor self, {arguments})",
         node=f"{node}Backward0",
         linear=True,
+        **traits,
         self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, f"{name}_backward")(
                 grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -91,6 +93,7 @@ def _averaging(dims: int) -> Any:
         f"{adaptive}(Tensor self, int[] output_size)",
         node=f"{adaptive_node}0",
         linear=True,
+        **adaptive_traits,
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
     )
     operation(
@@ -104,9 +107,35 @@ def _averaging(dims: int) -> Any:
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
 _SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
-maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n, _SHOWN) for n in (2, 3)}
+maximal = {
+    n: _picking(
+        f"max_pool{n}d_with_indices",
+        f"MaxPool{n}DWithIndices",
+        _WINDOW,
+        n,
+        _SHOWN,
+        refuses={"bc": f"max_pool{n}d"},
+        memory_format="channels_last",
+    )
+    for n in (2, 3)
+}
 adaptive_maximal = {
-    n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)
+    2: _picking(
+        "adaptive_max_pool2d",
+        "AdaptiveMaxPool2D",
+        "int[] output_size",
+        2,
+        refuses={"biuc": "adaptive_max_pool2d"},
+        memory_format="channels_last",
+    ),
+    3: _picking(
+        "adaptive_max_pool3d",
+        "AdaptiveMaxPool3D",
+        "int[] output_size",
+        3,
+        autocast="fp32",
+        refuses={"biuc": "adaptive_max_pool3d_cpu"},
+    ),
 }
 fractional = {
     n: _picking(
@@ -115,15 +144,31 @@ fractional = {
         "int[] kernel_size, int[] output_size, Tensor random_samples",
         n,
         ("kernel_size", "output_size"),
+        autocast="fp32",
+        refuses={"biuc": f"fractional_max_pool{n}d_out_frame"},
     )
     for n in (2, 3)
 }
-average = {n: _averaging(n) for n in (2, 3)}
+average = {
+    2: _averaging(
+        2,
+        {"refuses": {"buc": "avg_pool2d"}, "memory_format": "channels_last"},
+        {"refuses": {"biuc": "adaptive_avg_pool2d"}, "memory_format": "channels_last"},
+    ),
+    3: _averaging(
+        3,
+        {"autocast": "fp32", "refuses": {"buce": "avg_pool3d_out_frame"}},
+        {"refuses": {"biuc": "adaptive_avg_pool3d_cpu"}},
+    ),
+}
 unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
         node=f"MaxUnpool{n}DBackward0",
         linear=True,
+        autocast="fp32",
+        refuses={"biuc": f"max_unpool{n}d"},
+        memory_format="channels_last" if n == 2 else "",
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)
@@ -304,7 +349,7 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
-@autocasts("max_pool3d")
+@autocasts("fp32")
 def max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -543,7 +588,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@autocasts("avg_pool3d")
+@autocasts("fp32")
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -589,7 +634,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_avg(2, input, output_size)
 
 
-@autocasts("adaptive_avg_pool3d")
+@autocasts("fp32")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_avg(3, input, output_size)
 

@@ -33,6 +33,7 @@ addr_op = operation(
 )
 baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
@@ -46,6 +47,7 @@ addbmm_op = operation(
         "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
         "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
     },
+    autocast="lower_precision_fp",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
@@ -99,7 +101,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
 
 @composite(out=True)
-@autocasts("baddbmm")
+@autocasts("lower_precision_fp")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
@@ -108,7 +110,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 
 @composite(out=True)
-@autocasts("addbmm")
+@autocasts("lower_precision_fp")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
@@ -202,7 +204,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return cross_op(input, other, dim=d)
 
 
-@autocasts("linalg_vecdot")
+@autocasts("lower_precision_fp")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._raw.dtype != y._raw.dtype:

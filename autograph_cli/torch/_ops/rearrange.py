@@ -12,21 +12,34 @@ from .._core.tensor import Tensor
 from . import views
 from .results import named_result
 
-flip_op = operation("flip(Tensor self, int[] dims)", linear=True, self=lambda f, grad, dims: f.flip(grad, dims))
+flip_op = operation(
+    "flip(Tensor self, int[] dims)",
+    linear=True,
+    memory_format="preserve",
+    self=lambda f, grad, dims: f.flip(grad, dims),
+)
 roll_op = operation(
     "roll(Tensor self, int[] shifts, int[] dims)",
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, shifts, dims: f.roll(grad, tuple(-s for s in reversed(shifts)), tuple(reversed(dims))),
 )
 tril_op = operation(
-    "tril(Tensor self, int diagonal=0)", linear=True, self=lambda f, grad, diagonal: f.tril(grad, diagonal)
+    "tril(Tensor self, int diagonal=0)",
+    linear=True,
+    memory_format="contiguous",
+    self=lambda f, grad, diagonal: f.tril(grad, diagonal),
 )
 triu_op = operation(
-    "triu(Tensor self, int diagonal=0)", linear=True, self=lambda f, grad, diagonal: f.triu(grad, diagonal)
+    "triu(Tensor self, int diagonal=0)",
+    linear=True,
+    memory_format="contiguous",
+    self=lambda f, grad, diagonal: f.triu(grad, diagonal),
 )
 repeat_op = operation(
     "repeat(Tensor self, int[] repeats)",
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, repeats, self_sizes: unrepeat(f, grad, repeats, self_sizes),
 )
 diagonal_copy = operation(
@@ -43,6 +56,8 @@ diag_embed_op = operation(
 sort_op = operation(
     "sort(Tensor self, int dim, bool descending) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError(" Sort does not support complex dtypes on CPU")},
+    memory_format="preserve",
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 sort_stable = operation(
@@ -50,11 +65,15 @@ sort_stable = operation(
     "sort",
     node="SortBackward1",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError(" Sort does not support complex dtypes on CPU")},
+    memory_format="preserve",
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 topk_op = operation(
     "topk(Tensor self, int k, int dim, bool largest) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError(" topk does not support complex dtypes on CPU")},
+    memory_format="own",
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 

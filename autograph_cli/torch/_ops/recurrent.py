@@ -59,6 +59,7 @@ lstm_layer = operation(
     "cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
     "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
+    autocast="lower_precision_fp",
     joint={
         (
             "input",

@@ -26,6 +26,7 @@ sum_dim = operation(
     "sum",
     node="SumBackward1",
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
 )
 mean_all = operation(
@@ -41,6 +42,7 @@ mean_dim = operation(
     node="MeanBackward1",
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -48,14 +50,17 @@ mean_dim = operation(
 vector_norm = operation(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     "vector_norm",
+    memory_format="contiguous",
     self=lambda f, grad, self, ord, result, dim, keepdim: norm_gradient(f, grad, self, ord, result, dim, keepdim),
 )
 var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),
@@ -64,62 +69,78 @@ max_all = operation(
     "max(Tensor self)",
     lambda f, self: f.amax(self),
     node="MaxBackward1",
+    refuses={"c": "max_all"},
+    memory_format="own",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 min_all = operation(
     "min(Tensor self)",
     lambda f, self: f.amin(self),
     node="MinBackward1",
+    refuses={"c": "min_all"},
+    memory_format="own",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 max_dim = operation(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MaxBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("max(): does not support complex input")},
+    memory_format="own",
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 min_dim = operation(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MinBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("min(): does not support complex input")},
+    memory_format="own",
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 amax_op = operation(
     "amax(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 amin_op = operation(
     "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 prod_all = operation(
     "prod(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.prod(self, None, False, dtype),
+    autocast="fp32",
     self=lambda f, grad, self, result: prod_gradient(f, grad, self, result, None, True),
 )
 prod_dim = operation(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "prod",
     node="ProdBackward1",
+    autocast="fp32",
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
 )
-any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)")
-all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
+any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)", memory_format="contiguous")
+all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)", memory_format="contiguous")
 argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
 argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
     floating=True,
     pointwise=False,
+    memory_format="contiguous",
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),

@@ -49,6 +49,7 @@ solve_triangular_op = operation(
 triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
+    autocast="fp32",
     joint={
         ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: (
             legacy_triangular_gradients(f, grads, A, solution, upper, transpose, unitriangular, mask)
@@ -58,6 +59,7 @@ triangular_solve_op = operation(
 inv_ex_op = operation(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
     nondifferentiable=("info",),
+    autocast="fp32",
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
 )
 _FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
@@ -73,12 +75,14 @@ slogdet_op = operation(
 pinv_op = operation(
     "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
     node="LinalgPinvBackward0",
+    autocast="lower_precision_result",
     self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
 )
 lstsq_op = operation(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond, str? driver) "
     "-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     nondifferentiable=("rank", "singular_values"),
+    autocast="fp32",
     joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
 )
 matrix_exp_op = operation("linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad))
@@ -316,7 +320,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return solve_ex_result(result, info)
 
 
-@autocasts("linalg_solve")
+@autocasts("fp32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (X A = B if not `left`); LinAlgError if A is singular.
 
@@ -344,7 +348,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 @composite(out=True)
-@autocasts("triangular_solve")
+@autocasts("fp32")
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -368,7 +372,7 @@ def triangular_solve(
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
-@autocasts("linalg_inv_ex")
+@autocasts("fp32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
@@ -387,7 +391,7 @@ def _check_inverse(name: str, info: Tensor) -> None:
 
 
 @composite(name="inverse", out=True)
-@autocasts("linalg_inv")
+@autocasts("fp32")
 def inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError if one is singular.
 
@@ -462,12 +466,12 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 
 @composite(name="pinverse")
-@autocasts("pinverse")
+@autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-@autocasts("linalg_lstsq")
+@autocasts("fp32")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
@@ -524,7 +528,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return result  # type: ignore[return-value]
 
 
-@autocasts("linalg_tensorinv")
+@autocasts("fp32")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
     if ind <= 0:
@@ -543,7 +547,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
 
-@autocasts("linalg_tensorsolve")
+@autocasts("fp32")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X) = B over the last dimensions of A."""
     if dims is not None:

@@ -19,6 +19,7 @@ ROOT_PI = math.sqrt(math.pi)
 erf = operation(
     "erf(Tensor self)",
     floating=True,
+    memory_format="preserve",
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
 )
 erfc = operation(
@@ -29,6 +30,7 @@ erfc = operation(
 erfcx = operation(
     "special_erfcx(Tensor self)",
     floating=True,
+    refuses={"e": "erfcx_cpu"},
     self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
 )
 erfinv = operation(
@@ -39,6 +41,7 @@ erfinv = operation(
 ndtri = operation(
     "special_ndtri(Tensor self)",
     floating=True,
+    refuses={"e": "ndtri_cpu"},
     self=lambda f, grad, result: right_first(
         f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)), f.mul_Scalar(grad, math.sqrt(2 * math.pi))
     ),
@@ -46,6 +49,7 @@ ndtri = operation(
 log_ndtr = operation(
     "special_log_ndtr(Tensor self)",
     floating=True,
+    refuses={"e": "log_ndtr_cpu"},
     self=lambda f, grad, self, result: right_first(
         f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
         f.div_Scalar(grad, math.sqrt(2 * math.pi)),
@@ -157,6 +161,7 @@ zeta_tensors = operation(
     "special_zeta(Tensor self, Tensor other)",
     promotes=True,
     floating=True,
+    refuses={"e": "zeta_cpu"},
     self=not_implemented("zeta"),
     other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
 )
@@ -201,10 +206,14 @@ POLYNOMIALS = (
     "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w",
 )
-plain = {name: operation(f"special_{name}(Tensor self)", floating=True) for name in NOT_DIFFERENTIABLE}
+plain = {
+    name: operation(f"special_{name}(Tensor self)", floating=True, refuses={"e": f"{name}_cpu"})
+    for name in NOT_DIFFERENTIABLE
+}
 """The functions that PyTorch does not differentiate."""
 polynomials = {
-    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True) for name in POLYNOMIALS
+    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True, refuses={"e": f"{name}_cpu"})
+    for name in POLYNOMIALS
 }
 publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
 

@@ -45,6 +45,7 @@ var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
     self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
@@ -58,6 +59,7 @@ std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
     self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
@@ -82,6 +84,7 @@ def _both_extremes(f: Any, grads: Any, x: Any, low: Any, high: Any, dim: Any, ke
 aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
+    memory_format="contiguous",
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 
@@ -93,12 +96,15 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
+    memory_format="contiguous",
     self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
 )
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
     linear=True,
+    autocast="fp32",
+    refuses={"b": "trace"},
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),

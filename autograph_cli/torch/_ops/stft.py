@@ -118,7 +118,7 @@ def stft(
     return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
-@autocasts("stft")
+@autocasts("fp32")
 def _stft(
     input: Tensor,
     n_fft: int,

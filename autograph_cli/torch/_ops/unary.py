@@ -17,7 +17,9 @@ from .._core.tensor import Tensor, make
 from .._kernels.lazy import bits_of, flip
 
 neg = operation("neg(Tensor self)", pointwise=True, linear=True, self=lambda f, grad: f.neg(grad))
-abs = operation("abs(Tensor self)", pointwise=True, self=lambda f, grad, self: grad * f.sgn(self))
+abs = operation(
+    "abs(Tensor self)", pointwise=True, refuses={"b": "abs_cpu"}, self=lambda f, grad, self: grad * f.sgn(self)
+)
 exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
 exp2 = operation(
     "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
@@ -119,7 +121,7 @@ tanh_backward = operation(
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
 sigmoid = operation(
-    "sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
+    "sigmoid(Tensor self)", floating=True, opmath=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
 )
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
@@ -138,19 +140,44 @@ threshold_backward = operation(
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
-floor = operation("floor(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
-ceil = operation("ceil(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
-trunc = operation("trunc(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+floor = operation(
+    "floor(Tensor self)",
+    pointwise=True,
+    refuses={"b": "floor_vml_cpu", "c": NotImplementedError("floor is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
+ceil = operation(
+    "ceil(Tensor self)",
+    pointwise=True,
+    refuses={"b": "ceil_vml_cpu", "c": NotImplementedError("ceil is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
+trunc = operation(
+    "trunc(Tensor self)",
+    pointwise=True,
+    refuses={"b": "trunc_vml_cpu", "c": NotImplementedError("trunc is not supported for complex inputs")},
+    self=lambda f, grad: f.zeros_like(grad),
+)
 round_op = operation("round(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
     lambda f, a, decimals: f.xp.round(a, decimals),
     node="RoundBackward1",
     pointwise=True,
+    refuses={"biuc": "round_cpu"},
     self=lambda f, grad: f.zeros_like(grad),
 )
-frac = operation("frac(Tensor self)", pointwise=True, self=lambda f, grad: grad)
-sign = operation("sign(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+frac = operation("frac(Tensor self)", pointwise=True, refuses={"biuc": "frac_cpu"}, self=lambda f, grad: grad)
+sign = operation(
+    "sign(Tensor self)",
+    pointwise=True,
+    refuses={
+        "c": NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    },
+    self=lambda f, grad: f.zeros_like(grad),
+)
 sgn = operation(
     "sgn(Tensor self)", pointwise=True, self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result)
 )
@@ -158,6 +185,7 @@ clone = operation("clone(Tensor self)", pointwise=True, linear=True, self=lambda
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
     pointwise=True,
+    memory_format="contiguous",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
@@ -165,6 +193,7 @@ masked_fill_tensor = operation(
     node="MaskedFillBackward1",
     pointwise=True,
     linear=True,
+    memory_format="contiguous",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -174,16 +203,19 @@ clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
     node="ClampBackward1",
     pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
     pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
     pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
