@@ -171,7 +171,7 @@ class Builtin:
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def _take(self, tensor: Tensor, args: list[Output]) -> bool:
-        """Add the output that `tensor` is to `args`; true for a number that the engine wrapped, no tensor of the script."""
+        """Add the output that `tensor` is to `args`; true for a number that the engine wrapped."""
         output = self.output(tensor)
         if output is None:
             if is_wrapped_number(tensor):

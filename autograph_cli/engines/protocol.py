@@ -67,11 +67,11 @@ class BackwardCall(Protocol):
     roots: Any
     keeps_graph: bool
     create_graph: bool
-    inputs: Sequence[Any] | None
+    inputs: Any
     """What the roots are differentiated by; None: by all leaves."""
     ran: list[Any]
     """The nodes that it ran, in order."""
-    found: Sequence[Any]
+    found: Any
     """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
     """Called with each node that is about to run and its gradient; a listener may put it here."""
@@ -126,9 +126,8 @@ class Listener(Protocol):
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
         does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
-        entered and not left,
-        `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None: nothing), `plain` the numbers and texts among
-        its arguments, in their places, for `Engine.arguments` to read.
+        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None:
+        nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to read.
         """
 
     def earlier(

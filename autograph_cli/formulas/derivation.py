@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import sympy
 
-from autograph_cli.formulas.errors import FormulaError
-from autograph_cli.formulas.functions import Expr, Mixing, unknown
+from autograph_cli.formulas.functions import Expr, Mixing, pulled, unknown
+from autograph_cli.formulas.records import Formula, FormulaError
 from autograph_cli.formulas.rules import RULES, Call, pull
 from autograph_cli.formulas.sheet import Shape, Sheet
-from autograph_cli.formulas.writing import latex, text
+from autograph_cli.formulas.writing import latex, name_latex, text
 from autograph_cli.graph.names import output_names, shown_name, told_apart
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -24,30 +23,8 @@ LONG = 48
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """One line: what a name of the script is, or the derivative of one name by another."""
-
-    name: str
-    """`y`, `dloss/dw`, or `g = dloss/dw`."""
-    order: int
-    """0 of what the script computed; of a derivative, the order of the pass that made it."""
-    text: str
-    latex: str
-    expr: Expr
-    pass_id: int | None = None
-    inexact: bool = False
-    """Whether an operation without a rule is in it, or in what it stands on."""
-
-    def __str__(self) -> str:
-        return f"{self.name} = {self.text}"
-
-
-def formulas_of(graph: Graph) -> tuple[Formula, ...]:
-    """The formulas of a step's named tensors and of its derivatives, each after those that it stands on.
-
-    Raises `FormulaError`: a graph of more than `MOST` operations, or one without a backward call.
-    """
+def derive(graph: Graph) -> tuple[Formula, ...]:
+    """The formulas of a graph; see `formulas_of`."""
     graph = told_apart(graph)
     count = sum(node.kind == "operation" and node.pass_id is None for node in graph)
     if count > MOST:
@@ -80,10 +57,9 @@ class _Reading:
         return tuple(self._written(name, order, expr, pass_id) for name, order, expr, pass_id in self.lines)
 
     def _written(self, name: str, order: int, expr: Expr, pass_id: int | None) -> Formula:
-        rough = any(
-            isinstance(each, unknown) or type(each).__name__ == "pulled" for each in sympy.preorder_traversal(expr)
-        )
-        return Formula(name, order, text(expr), latex(expr), expr, pass_id, rough)
+        rough = any(isinstance(each, (unknown, pulled)) for each in sympy.preorder_traversal(expr))
+        in_latex = " = ".join([*map(name_latex, name.split(" = ")), latex(expr)])
+        return Formula(name, order, text(expr), in_latex, expr, pass_id, rough)
 
     # -- the script's own operations
 
@@ -94,18 +70,19 @@ class _Reading:
 
     def _read_up_to(self, edge: Edge) -> None:
         """Read what an output hangs on, the first made first."""
-        stack = [edge]
+        stack, begun = [edge], set[Edge]()
         while stack:
             last = stack[-1]
             node = self.graph.nodes[last.node]
-            waiting = [] if self._given(last, node) else [arg for arg in node.args if arg not in self.values]
-            if waiting and not any(arg in stack for arg in waiting):
-                stack += waiting
+            if last not in begun and not self._given(node):
+                begun.add(last)
+                stack += [arg for arg in node.args if arg not in self.values and arg not in begun]
             else:
-                self.values.setdefault(last, self._read(last, node))
                 stack.pop()
+                if last not in self.values:
+                    self.values[last] = self._read(last, node)
 
-    def _given(self, edge: Edge, node: Node) -> bool:
+    def _given(self, node: Node) -> bool:
         return node.kind in ("leaf", "input") or node.pass_id is not None
 
     def _name(self, edge: Edge) -> str:
@@ -118,7 +95,7 @@ class _Reading:
             entry, place = self.results[edge]
             found = self.derive(entry)[place]
             return self.sheet.define(name, shape, found)
-        if self._given(edge, node) or any(arg not in self.values for arg in node.args):
+        if self._given(node) or any(arg not in self.values for arg in node.args):
             return self.sheet.define(name, shape)
         made = self._computed(edge, node, shape)
         if not node.outputs[edge.nr].names:
@@ -134,7 +111,7 @@ class _Reading:
         shapes = [self.graph.nodes[arg.node].outputs[arg.nr].type.shape for arg in node.args]
         plain = {saved.name.removeprefix("_saved_"): _plain(saved.value) for saved in node.saved if saved.type is None}
         plain |= {name: _plain(value) for name, value in node.constants}
-        rule = RULES.get(node.op)
+        rule = RULES.get(node.op.strip("_"))
         try:
             if rule is not None and edge.nr == 0:
                 return rule(Call(self.sheet, args, shapes, plain, shape))
@@ -155,7 +132,9 @@ class _Reading:
         top = self._roots_text(entry.roots)
         chain = _Chain(self.sheet, top, roots, wanted, self._gradient_of(entry))
         found = chain.run()
-        self.lines += [(part.name, entry.order, self.sheet.definitions[part], entry.id) for part in chain.parts.values()]
+        self.lines += [
+            (part.name, entry.order, self.sheet.definitions[part], entry.id) for part in chain.parts.values()
+        ]
         exprs = []
         for place, (symbol, expr) in enumerate(zip(wanted, found, strict=True)):
             exprs.append(expr)
@@ -196,11 +175,6 @@ class _Chain:
         """Gradients that have a name, and their symbols."""
         self.gradients: dict[Expr, list[Expr]] = defaultdict(list)
         self.order = list(sheet.definitions)
-        self.by_value = {
-            made: symbol
-            for symbol, made in sheet.definitions.items()
-            if made is not None and (isinstance(made, sympy.Function) or (made.is_Pow and made.exp.is_negative))
-        }
         for root, gradient in zip(roots, start, strict=True):
             self._add(root, gradient)
 
@@ -236,10 +210,10 @@ class _Chain:
             gradient = self._part("δ", self.sheet.shortest(gradient), shape)
             for inner, back, nominal in pull(self.sheet, expr, gradient):
                 if back != 0:
-                    self._through_or_add(inner, self.sheet.named(back, self.by_value), nominal)
+                    self._through_or_add(inner, back, nominal)
             return
         for atom in dict.fromkeys(self.sheet.atoms(expr)):
-            slope = self.sheet.derivative(expr, atom, self.by_value)
+            slope = self.sheet.derivative(expr, atom)
             if slope == 0:
                 continue
             back = self.sheet.reduced(gradient * slope, shape, self.sheet.shapes[atom])
@@ -262,11 +236,3 @@ def _plain(value: str) -> object:
         return ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
-
-
-def by_order(found: Iterable[Formula]) -> dict[int, list[Formula]]:
-    """Formulas grouped by order."""
-    groups: dict[int, list[Formula]] = defaultdict(list)
-    for formula in found:
-        groups[formula.order].append(formula)
-    return groups

@@ -1,7 +1,8 @@
-"""The functions of formulas that SymPy lacks: elementwise ones, which know their derivative, and those that mix numbers of a tensor.
+"""The functions of formulas that SymPy lacks: elementwise ones, which know their derivative, and those that mix
+numbers.
 
-A whole tensor is one symbol here. So what works elementwise is ordinary algebra, and everything else (a sum, a product of matrices)
-is a function that algebra leaves alone, with a rule of its own in `rules.py`.
+A whole tensor is one symbol here. So what works elementwise is ordinary algebra, and everything else (a sum, a product
+of matrices) is a function that algebra leaves alone, with a rule of its own in `rules.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,13 @@ import sympy
 
 Expr = Any
 """A SymPy expression; SymPy has no types that say more."""
+
+
+def factored(expr: Expr) -> tuple[Expr, Expr]:
+    """A number and the rest, whose product the expression is."""
+    number, body = expr.as_coeff_Mul()
+    inner, body = body.primitive() if body.is_Add else (1, body)
+    return number * inner, body
 
 
 class step(sympy.Function):  # type: ignore[misc]
@@ -73,6 +81,8 @@ class compared(sympy.Function):  # type: ignore[misc]
 
 class Mixing(sympy.Function):  # type: ignore[misc]
     """A function that does more than work on each number by itself."""
+
+    is_commutative = True
 
 
 class matmul(Mixing):

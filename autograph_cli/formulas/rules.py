@@ -213,7 +213,7 @@ RULES: dict[str, Rule] = {
 def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
     """The product of two matrices, a matrix and a vector, or two vectors; numbers stand before it."""
     a, b = sheet.shape(left), sheet.shape(right)
-    (number, left), (other, right) = left.as_coeff_Mul(), right.as_coeff_Mul()
+    (number, left), (other, right) = fn.factored(left), fn.factored(right)
     if len(a) == len(b) == 1:
         return number * other * sheet.apply(fn.dot, (), left, right)
     lead = broadcast(a[:-2], b[:-2])
@@ -259,7 +259,7 @@ def _pull_matmul(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr,
 
 
 def _outer(sheet: Sheet, column: Expr, row: Expr) -> Expr:
-    (number, column), (other, row) = column.as_coeff_Mul(), row.as_coeff_Mul()
+    (number, column), (other, row) = fn.factored(column), fn.factored(row)
     shape = (*sheet.shape(column), *sheet.shape(row))
     return number * other * sheet.apply(fn.outer, shape, column, row)
 
@@ -302,15 +302,15 @@ def _pull_reshape(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr
 
 def _pull_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
     inner, dim = atom.args
-    shape = sheet.shapes[atom]
-    return [(inner, atom * (grad - sheet.summed(atom * grad, shape, (int(dim),), keepdim=True)), shape)]
+    shape, own = sheet.shapes[atom], sheet.symbols.get(atom, atom)
+    return [(inner, own * (grad - sheet.summed(own * grad, shape, (int(dim),), keepdim=True)), shape)]
 
 
 def _pull_log_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
     inner, dim = atom.args
     shape = sheet.shapes[atom]
     chance = sheet.apply(fn.softmax, shape, inner, dim)
-    number, body = grad.as_coeff_Mul()
+    number, body = fn.factored(grad)
     if isinstance(body, fn.onehot) and int(dim) == 1:  # each row sums to 1
         return [(inner, number * (body - chance), shape)]
     return [(inner, grad - chance * sheet.summed(grad, shape, (int(dim),), keepdim=True), shape)]
@@ -318,7 +318,7 @@ def _pull_log_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, 
 
 def _pull_norm(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
     inner = atom.args[0]
-    return [(inner, grad * inner / atom, sheet.shape(inner))]
+    return [(inner, grad * inner / sheet.symbols.get(atom, atom), sheet.shape(inner))]
 
 
 _PULLED: dict[type, Callable[[Sheet, Expr, Expr], list[tuple[Expr, Expr, Shape]]]] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import sympy
 
-from autograph_cli.formulas.functions import Expr, Mixing, matmul, ones, reshape, total, transpose
+from autograph_cli.formulas.functions import Expr, Mixing, factored, matmul, ones, reshape, total, transpose
 
 Shape = tuple[int, ...]
 WORTH = 60
@@ -24,6 +24,8 @@ class Sheet:
         """What each symbol is; None for a leaf or an input."""
         self.shapes: dict[Expr, Shape] = {}
         """Of symbols, and of functions that mix."""
+        self.symbols: dict[Expr, Expr] = {}
+        """What is known by a symbol, where it is not to be written anew."""
         self._names: set[str] = set()
 
     def define(self, name: str, shape: Shape, expr: Expr | None = None) -> Expr:
@@ -34,6 +36,8 @@ class Sheet:
         self._names.add(free)
         symbol = sympy.Symbol(free, real=True)
         self.definitions[symbol], self.shapes[symbol] = expr, shape
+        if expr is not None and (isinstance(expr, sympy.Function) or (expr.is_Pow and expr.exp.is_negative)):
+            self.symbols.setdefault(expr, symbol)
         return symbol
 
     def apply(self, function: Any, shape: Shape, *args: Any) -> Expr:
@@ -66,16 +70,12 @@ class Sheet:
         back = {dummy: each for each, dummy in hidden.items()}
         return min(forms, key=lambda form: (form.count_ops(), form.is_Add, len(str(form)))).xreplace(back)
 
-    def derivative(self, expr: Expr, atom: Expr, named: Mapping[Expr, Expr]) -> Expr:
-        """The elementwise derivative by one of its atoms; what is `named` is written as its symbol."""
+    def derivative(self, expr: Expr, atom: Expr) -> Expr:
+        """The elementwise derivative by one of its atoms."""
         hidden = self._hidden(expr)
         found = sympy.diff(expr.xreplace(hidden), hidden[atom])
-        found = found.xreplace({each.xreplace(hidden): symbol for each, symbol in named.items()})
+        found = found.xreplace({each.xreplace(hidden): symbol for each, symbol in self.symbols.items()})
         return found.xreplace({dummy: each for each, dummy in hidden.items()})
-
-    def named(self, expr: Expr, known: Mapping[Expr, Expr]) -> Expr:
-        """The expression with the symbols of what is known by one."""
-        return expr.xreplace({atom: known[atom] for atom in self.atoms(expr) if atom in known})
 
     def _hidden(self, expr: Expr) -> dict[Expr, Expr]:
         """A plain symbol for each atom: algebra must not look into those that mix."""
@@ -91,7 +91,7 @@ class Sheet:
         if len(shape) < 2:
             return expr
         ends = tuple(sorted((first % len(shape), second % len(shape))))
-        factor, body = expr.as_coeff_Mul()
+        factor, body = factored(expr)
         if isinstance(body, matmul) and len(shape) == 2 and all(len(self.shape(arg)) == 2 for arg in body.args):
             left, right = body.args
             swapped = self.transposed(right), self.transposed(left)
@@ -107,7 +107,7 @@ class Sheet:
         own = self.shape(expr)
         if own in (shape, ()):
             return expr
-        factor, body = expr.as_coeff_Mul()
+        factor, body = factored(expr)
         if isinstance(body, reshape):
             return self.reshaped(factor * body.args[0], shape)
         return factor * self.apply(reshape, shape, body, shape)
@@ -118,7 +118,7 @@ class Sheet:
         own = (1,) * (len(shape) - len(self.shape(expr))) + self.shape(expr)
         factor = sympy.Integer(math.prod(shape[dim] for dim in dims if own[dim] == 1))
         over = [dim for dim in dims if own[dim] > 1]
-        number, body = self.shortest(expr).as_coeff_Mul()
+        number, body = factored(self.shortest(expr))
         factor *= number
         if not over:
             rest = own if keepdim else tuple(size for dim, size in enumerate(own) if dim not in dims)

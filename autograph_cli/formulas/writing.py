@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,12 +52,12 @@ class _Text(StrPrinter):  # type: ignore[misc]
             return f"sqrt({self._print(base)})"
         if exponent.is_negative:
             return f"1/{self._factor(1 / expr)}"
-        inner = self._print(base)
-        if base.is_Add or base.is_Mul or base.is_Pow or " @ " in inner:
+        inner = str(self._print(base))
+        if base.is_Add or base.is_Mul or base.is_Pow or " @ " in _outside(inner):
             inner = f"({inner})"
         if exponent.is_Integer:
             return inner + str(exponent).translate(_RAISED)
-        written = self._print(exponent)
+        written = str(self._print(exponent))
         return f"{inner}^{written}" if exponent.is_Symbol else f"{inner}^({written})"
 
     def _print_matmul(self, expr: Any) -> str:
@@ -169,7 +170,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return self._raised(self._call("reshape", expr.args[0]), exp)
 
     def _print_softmax(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call(type(expr).__name__.replace("_", r"\_"), expr.args[0]), exp)
+        return self._raised(self._call(_escaped(type(expr).__name__), expr.args[0]), exp)
 
     _print_log_softmax = _print_softmax
 
@@ -187,16 +188,22 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return self._raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
 
     def _print_unknown(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call(expr.args[0].name.replace("_", r"\_"), *expr.args[1:]), exp)
+        return self._raised(self._call(_escaped(expr.args[0].name), *expr.args[1:]), exp)
 
     def _print_pulled(self, expr: Any, exp: str | None = None) -> str:
         name, _, arg, grad = expr.args
-        head = rf"\frac{{\partial \operatorname{{{name.name.replace('_', chr(92) + '_')}}}}}{{\partial {self._print(arg)}}}"
+        over = rf"\partial \operatorname{{{_escaped(name.name)}}}"
+        head = rf"\frac{{{over}}}{{\partial {self._print(arg)}}}"
         return self._raised(rf"{head} {self._side(grad)}", exp)
 
     @staticmethod
     def _raised(written: str, exp: str | None) -> str:
         return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
+
+
+def _escaped(name: str) -> str:
+    """A name in which nothing is a command of LaTeX."""
+    return re.sub(r"([_%#&$])", r"\\\1", name)
 
 
 def name_latex(name: str) -> str:
@@ -206,7 +213,7 @@ def name_latex(name: str) -> str:
         return rf"\frac{{\partial {name_latex(over)}}}{{\partial {name_latex(under)}}}"
     primes = len(name) - len(name.rstrip("′"))
     body = name.rstrip("′")
-    written = body if len(body) == 1 else rf"\mathit{{{body.replace('_', chr(92) + '_').replace('%', chr(92) + '%')}}}"
+    written = body if len(body) == 1 else rf"\mathit{{{_escaped(body)}}}"
     return written + "'" * primes
 
 

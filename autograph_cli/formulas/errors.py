@@ -1,5 +1,0 @@
-"""What goes wrong when formulas are written."""
-
-
-class FormulaError(Exception):
-    """Why there are no formulas, as a sentence."""
