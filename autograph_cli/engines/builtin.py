@@ -22,11 +22,12 @@ from autograph_cli.engines.builtin_saved import (
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
-from autograph_cli.torch._core.dispatch import is_wrapped_number
+from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
-from autograph_cli.torch._core.state import kept, process_state, thread_state
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
 class Builtin:

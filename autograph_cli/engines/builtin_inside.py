@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.torch._core.dispatch import is_wrapped_number
 from autograph_cli.torch._core.gradients import fit_recorded, like_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
@@ -19,6 +18,7 @@ from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 _GRADIENTS = ("float", "bfloat", "complex")
 

@@ -42,6 +42,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
     '2'
     """
     plain = {saved.name.removeprefix("_saved_"): _value(saved.value) for saved in node.saved if saved.type is None}
+    plain |= {name: _value(value) for name, value in node.constants}
     write = _WRITTEN.get(node.op)
     text = _listed(plain) if write is None else write(plain, shapes)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
@@ -108,6 +109,9 @@ def _slice(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
 
 
 _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
+    "add": _by("+", "other"),
+    "sub": _by("-", "other"),
+    "rsub": lambda plain, shapes: f"{_short(plain['other'])} -" if "other" in plain else "",
     "mul": _by("×", "other"),
     "div": _by("÷", "other"),
     "pow": _by("", "exponent"),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograph_cli.graph.diff import GraphDiff, constants, reached, shown_type
+from autograph_cli.graph.diff import GraphDiff, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -142,6 +142,9 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
         lines.append(f"{mark} {line.text}")
         last = place
     return lines
+
+
+Wording.lines = diff_lines
 
 
 def _aligned(diff: GraphDiff, old_labels: Labels) -> list[tuple[str, ...]]:

@@ -20,6 +20,11 @@ DTYPES = {
     "BOOL": dtypes.bool_,
     "U8": dtypes.uint8,
     "I8": dtypes.int8,
+    "F8_E5M2": dtypes.NAMED["float8_e5m2"],
+    "F8_E4M3": dtypes.NAMED["float8_e4m3fn"],
+    "F8_E8M0": dtypes.NAMED["float8_e8m0fnu"],
+    "F8_E4M3FNUZ": dtypes.NAMED["float8_e4m3fnuz"],
+    "F8_E5M2FNUZ": dtypes.NAMED["float8_e5m2fnuz"],
     "I16": dtypes.int16,
     "U16": dtypes.uint16,
     "F16": dtypes.float16,
@@ -35,7 +40,7 @@ DTYPES = {
 """The engine's dtypes by their names in files, in the order that the package gives them."""
 NAMES = {of.numpy: name for name, of in DTYPES.items()}
 _RANK = {name: -rank for rank, name in enumerate(DTYPES)}
-_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
+_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2")
 _LENGTH = struct.Struct("<Q")
 _LONGEST_HEADER = 100_000_000
 _LARGEST = 1 << 64

@@ -9,8 +9,8 @@ import numpy as np
 
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.torch import Tensor
+from autograph_cli.torch._arrays.storages import owner
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._core.storages import owner
 
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtypes
 from .interrupts import uninterruptible
-from .operation import operations
+from .op_namespace import operations
 from .state import process_state, thread_state
 from .tensor import Tensor
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
 from .interpreter_stack import BatchLevel, in_function, running
@@ -142,11 +143,6 @@ def _check_followed(roots: list[Any]) -> None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
-def gradients(call: GradCall) -> list[Tensor | None]:
-    """The gradients of a `GradCall` of which only cotangents are wrapped; None for targets that are not reached."""
-    return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
-
-
 def _grad_batched(
     roots: list[Any],
     targets: list[Any],
@@ -187,3 +183,6 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
             "mapped dimension"
         )
     return sizes[0] if sizes else 0
+
+
+tensor.run_backward = backward

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
+from .._arrays.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels

@@ -15,13 +15,14 @@ from .code_cache import compiled
 from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, in_float32, settled
-from .node import edge_of, extra_of, like_of
+from .node import INFERENCE, edge_of, extra_of, like_of
 from .overrides import unasked, unknown_operand
-from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
+from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, new
-from .views import make_view, materialize, strides_of
+from .tensor import Tensor, materialize, new
+from .views import make_view, strides_of
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -96,7 +97,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "CATEGORY": CATEGORY,
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
-        "wrap_number": dispatch.wrap_number,
+        "wrap_number": wrap_number,
         "unasked": unasked,
         "unknown_operand": unknown_operand,
         "explain": dispatch.explain,

@@ -15,27 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
-from .._kernels.meta import Meta
+from .._arrays import dispatched
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
+from .._arrays.meta import Meta
+from .._arrays.storages import resized, window
 from .._kernels.pointwise import check_addcdiv
-from . import autocast, device_dispatch, dims, dispatched, dtypes
+from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
 from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import resized, window
-from .tensor import Tensor, inference_result, make
+from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
 
 
 class Transforms:
-    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
+    """What takes operations over while a transform runs; interpret.py fills it in. All may answer NotImplemented."""
 
     operation: Callable[..., Any]
     inplace: Callable[..., Any]
@@ -312,8 +315,6 @@ def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     """Raise what PyTorch says of wrong arguments of the function that an operation is."""
-    from .parsing import parser
-
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
@@ -342,66 +343,8 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
-def plain_number(x: Any) -> Any:
-    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real
-    number."""
-    if not isinstance(x, np.generic):
-        return x
-    if isinstance(x, np.integer):
-        return int(x)
-    return complex(x) if isinstance(x, complex) else float(x.real)
-
-
-_numbers: dict[Any, Tensor] = {}
-"""0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
-
-
 _OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
-
-
-def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for
-    integers."""
-    number = plain_number(number)
-    dtype = beside._raw.dtype
-    if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
-        dtype = process_state.default_dtype
-    key = (number.__class__, number, dtype)
-    found = _numbers.get(key)
-    if found is not None and number:
-        return found
-    wanted = dtypes.number_dtype(number, dtype)
-    wrapped = make(dtypes.cast_number(number, wanted))
-    if len(_numbers) >= 512:
-        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
-    _numbers[key] = wrapped
-    return wrapped
-
-
-def number_of(tensor: Any) -> Any:
-    """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
-
-
-def is_wrapped_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 # ---------------------------------------------------------------- the node

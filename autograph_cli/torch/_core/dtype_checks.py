@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import dtypes
 from .dtypes import c_name, cpp_name
+
+if TYPE_CHECKING:
+    from .operation import Operation
 
 
 def same_scalar(first: Any, *others: Any) -> None:
@@ -96,6 +99,15 @@ def refusing(refuses: Mapping[str, Any], kernel: Callable[..., Any]) -> Callable
         return kernel(first, *rest)
 
     return run
+
+
+def check_float8(op: Operation, raws: Iterable[Any]) -> None:
+    """NotImplementedError where an operation is given numbers of 8 bits and does not compute in them."""
+    if op.view or op.float8 is True:
+        return
+    for raw in raws:
+        if raw.dtype in dtypes.FLOAT8 and not (op.float8 and raw.dtype.name != "float8_e8m0fnu"):
+            raise NotImplementedError(f"\"{op.name.strip('_')}_cpu\" not implemented for '{cpp_name(raw.dtype)}'")
 
 
 def _refusal(what: Any, raw: Any, rest: tuple[Any, ...]) -> Exception | None:

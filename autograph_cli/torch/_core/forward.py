@@ -14,14 +14,15 @@ import numpy as np
 
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
-from .interpreter_stack import DualLevel
+from .inplace import run_inplace as run_inplace_
+from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
 from .node import Node, View, extra_of, like_of
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped
+from .tensor import Tensor, Wrapped, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Tangents = list[Any]
 """For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
 
 
+@interprets(DualLevel, "run")
 def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
@@ -380,7 +382,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base = edge.base
-        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
         x._viewed = base
         edge.base = base._primal
@@ -402,6 +404,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     return dispatch.make(made)
 
 
+@interprets(DualLevel, "inplace")
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Change a primal in place, and its tangent with it."""
     args = joined(level, args)
@@ -414,11 +417,11 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
-        views.run_inplace(op, primals)
+        run_inplace_(op, primals)
         return target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    views.run_inplace(op, (target._primal, *primals[1:]))
+    run_inplace_(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
     return target
 
@@ -426,6 +429,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
 # ---------------------------------------------------------------- custom functions
 
 
+@interprets(DualLevel, "function")
 def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)

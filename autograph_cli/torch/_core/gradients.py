@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import check_device, kernels
-from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
-from .operation import operations
+from .op_namespace import operations
 from .state import process_state
 from .tensor import Tensor, make
 from .views import is_dense
@@ -124,6 +124,9 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             have._counter[0] += 1
         else:
             have._counter = [1]
+
+
+operations.accumulate_grad = accumulate
 
 
 def in_layout(g: Any, like: Any) -> Any:

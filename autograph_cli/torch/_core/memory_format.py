@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
-from .storages import dense_strides
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,7 +194,7 @@ def laid(raw: Any, strides: Sequence[int]) -> Any:
     if raw.strides == wanted:
         return raw
     if all(a == b or n == 1 for n, a, b in zip(raw.shape, raw.strides, wanted, strict=True)):
-        return np.lib.stride_tricks.as_strided(raw, strides=wanted)
+        return strided(raw, raw.shape, wanted)
     return copied(raw, strides)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
-from .._kernels.meta import Meta
+from .._arrays.lazy import resolved
+from .._arrays.meta import Meta
+from .device import CPU, META
+from .dtypes import FROM_NUMPY
+from .op_namespace import operations
 from .size import of_shape
 from .state import next_sequence_nr, thread_state
 
@@ -124,6 +126,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """A dict for whatever the user wants to keep with this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}
@@ -163,7 +166,7 @@ class Node(metaclass=NodeType):
         expected = len(self._like) if self._multiple else 1
         if len(grads) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
-        results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
+        results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
     def __dir__(self) -> list[str]:
@@ -179,21 +182,12 @@ _SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_s
 """How PyTorch's names of a node begin that begin with an underscore."""
 
 
-def _operations() -> Any:
-    from .operation import operations
-
-    return operations
-
-
 class InputMetadata:
     """Shape, dtype and device of one output of a node's operation."""
 
     __slots__ = ("device", "dtype", "shape")
 
     def __init__(self, like: Any) -> None:
-        from .device import CPU, META
-        from .dtypes import FROM_NUMPY
-
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
@@ -277,11 +271,13 @@ class AccumulateGrad(Node):
         return 2**64 - 1
 
     def __call__(self, *grads: Any) -> tuple[()]:
-        from .gradients import accumulate
-
         if grads and grads[0] is not None:
-            accumulate(self.variable, resolved(grads[0]._raw), held=True)
+            operations.accumulate_grad(self.variable, resolved(grads[0]._raw), held=True)
         return ()
+
+
+INFERENCE = [0]
+"""The version counter of all tensors that were made in inference mode: nobody counts."""
 
 
 class _Marker:
@@ -338,14 +334,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return _view_edge()(tensor)
-
-
-@functools.cache
-def _view_edge() -> Callable[[Tensor], Edge | None]:
-    from .views import view_edge
-
-    return view_edge
+    return operations.view_edge(tensor)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

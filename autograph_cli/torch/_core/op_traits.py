@@ -22,6 +22,8 @@ class Traits:
     refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
     """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
     kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
+    float8: bool | str = False
+    """Computes in the dtypes of 8 bits; "numbers": but for float8_e8m0fnu, which has scales. Views always do."""
     autocast: str = ""
     """PyTorch's policy: "lower_precision_fp", "fp32" or "promote" (float32 if one of the tensors is);
     "lower_precision_result": casts nothing, but the product inside does, so the result is of the lower dtype."""
@@ -47,6 +49,9 @@ class Traits:
     """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""
     random: bool = False
     """Draws random numbers."""
+    batch: Callable[..., Any] | None = None
+    """The rule by which `vmap` runs it (batching.py, batching_rules.py, batching_layers.py); None: element by element
+    if it is pointwise, else sample by sample."""
     tangent: Callable[..., Any] | None = None
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
@@ -54,6 +59,18 @@ class Traits:
     saved: Mapping[str, Callable[..., Any] | str | None] = {}
     """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the
     node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""
+
+    # In place
+    complex_inplace: bool = True
+    """The in-place form takes complex tensors."""
+    overlap: str = "same"
+    """Which elements that it writes the in-place form may read as another argument: "none", the "same" or "any"."""
+    internal_overlap: bool = False
+    """The in-place form may write one element several times, as it writes one value."""
+    overwrites: bool = False
+    """The in-place form copies the second argument into the first."""
+    vmap_inplace: str = ""
+    """How PyTorch calls the in-place form where vmap refuses it; "broadcast": it says that shapes do not broadcast."""
 
     # Kernel
     opmath: bool = False

@@ -13,27 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import op_traits, saved_attributes
+from . import docstrings, op_traits, saved_attributes
 from . import schema as schemas
+from .codegen import install
 from .formula_text import text_of
 from .node import Node
+from .op_namespace import operations as operations
+from .op_namespace import table as table
 from .op_traits import Traits
 from .schema import Schema
 
 Formula = Callable[..., Any]
-
-
-class Namespace:
-    """Functions by name: the kernels of a backend, or all operations."""
-
-    def __repr__(self) -> str:
-        return f"<{len(vars(self))} operations>"
-
-
-operations: Any = Namespace()
-"""Every operation by its identifier (`mul`, `mul_Scalar`): what formulas call as `f` when they are recorded."""
-table: dict[str, Operation] = {}
-"""Every operation's record, by identifier."""
 
 
 class Derivative:
@@ -184,16 +174,18 @@ def operation(
     schema: str,
     kernel: str | Callable[..., Any] | None = None,
     *,
+    doc: str = "",
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
-    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
-    inputs' names; they may name `mask`, which gradients are wanted. Options are the operation's traits (op_traits.py)
-    and its formulas, each named as the input whose gradient it gives.
+    `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's
+    identifier) or a function of (f, *arguments). `node`: the node's name (default: `<Name>Backward0`). `joint`:
+    formulas that give several gradients at once, keyed by the inputs' names; they may name `mask`, which gradients are
+    wanted. Options are the operation's traits (op_traits.py) and its formulas, each named as the input whose gradient
+    it gives.
     """
     traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}
     parsed = schemas.parse(schema)
@@ -210,9 +202,9 @@ def operation(
     )
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
-    from .codegen import install
-
     install(record)
+    if doc:
+        record.function.__doc__ = docstrings.of_operation(record, doc)
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)
     return record.function

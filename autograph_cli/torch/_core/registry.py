@@ -7,13 +7,15 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import dispatch, dtypes
+from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
 from .class_names import type_name
+from .inplace import run_inplace
 from .operation import Operation, operations
 from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -96,8 +98,7 @@ def twin(op: Operation) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
-    run.__name__ = run.__qualname__ = f"{op.name}_"
-    return run
+    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
@@ -236,7 +237,7 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
         run = autocasts(autocast)(run) if autocast else run
 
@@ -247,6 +248,8 @@ def overloaded(
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
+
+        run_in_place.__doc__ = docstrings.in_place(name)
 
         public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import filled, like_is_meta
-from .dispatched import Dispatched
 from .gradients import like_at
 from .node import Edge, Node, edge_of, like_of, shape_dtype
 from .operation import operations

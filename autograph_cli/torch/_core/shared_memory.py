@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.storages import address, offset_in, owner, window
 from .._ops.legacy import instance
 from ..utils.data.worker import get_worker_info
 from .node import LEAF
-from .storages import address, offset_in, owner, window
-from .tensor import Tensor
-from .views import materialize, strides_of
+from .tensor import Tensor, materialize
+from .views import strides_of
 
 
 class SharedMemory(mmap.mmap):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -64,6 +63,7 @@ class ProcessState:
         "default_device",
         "default_dtype",
         "dispatched",
+        "float8",
         "lazy",
         "observer",
         "reserved",
@@ -77,6 +77,8 @@ class ProcessState:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.float8 = False
+        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.dispatched = 0
@@ -121,7 +123,7 @@ class ThreadState(threading.local):
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
-    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
@@ -183,43 +185,3 @@ process_state = ProcessState()
 thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
-
-
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
-)
-
-
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
-    from .autocast import settings as casting
-
-    settings, casts = (
-        (
-            process_state.default_dtype,
-            process_state.default_device,
-            process_state.special - process_state.reserved - process_state.lazy - process_state.dispatched,
-        ),
-        dict(vars(casting)),
-    )
-    modes = [getattr(thread_state, name) for name in _MODES]
-    try:
-        yield
-    finally:
-        process_state.default_dtype, process_state.default_device, special = settings
-        process_state.special = special + process_state.reserved + process_state.lazy + process_state.dispatched
-        for name, mode in zip(_MODES, modes, strict=True):
-            setattr(thread_state, name, mode)
-        vars(casting).update(casts)

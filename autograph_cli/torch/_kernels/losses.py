@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .half_precision import widened
-from .meta import readable
 
 MEAN, SUM = 1, 2
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .half_precision import widened
-from .meta import readable
 
 Sizes = tuple[int, ...]
 _FEW = 1 << 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.sparse_arrays import Coo, Csr, Sparse, add
+from .._arrays.sparse import Coo, Csr, Sparse, add
 
 rules: dict[str, Callable[..., Any]] = {}
 """By the operation's name: a function of the kernels and of the operation's arguments."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.dtype_checks import no_integers
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -29,11 +29,13 @@ softmax_op = operation(
     tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     refuses={"biuc": softmax_kernel("softmax")},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 softmax_backward = operation(
     "softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="SoftmaxBackwardDataBackward0",
+    batch=batching.leading,
     grad_output=lambda f, grad, output, dim: f.softmax_backward(grad, output, dim),
     output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
 )
@@ -42,11 +44,13 @@ log_softmax_op = operation(
     tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
     refuses={"biuc": softmax_kernel("log_softmax")},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )
 log_softmax_backward = operation(
     "log_softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="LogSoftmaxBackwardDataBackward0",
+    batch=batching.leading,
     grad_output=lambda f, grad, output, dim: f.sub(grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
     output=lambda f, grad, grad_output, output, dim: (
         f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (f.exp(output) * grad)
@@ -54,6 +58,10 @@ log_softmax_backward = operation(
 )
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    doc=(
+        "`log(1 + exp(beta * input)) / beta`, a smooth `relu`; the input itself where `beta * input` is "
+        "above `threshold`."
+    ),
     pointwise=True,
     refuses={"biuc": "softplus_cpu"},
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),

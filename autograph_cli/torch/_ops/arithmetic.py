@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool, wrap_number
+from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import wrap_number
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
@@ -26,35 +27,44 @@ def no_derivative(name: str) -> Formula:
 
 add = operation(
     "add(Tensor self, Tensor other, *, Scalar alpha=1)",
+    doc="`input + alpha * other`.",
     promotes=True,
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
     linear=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, grad, alpha),
 )
 sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
+    doc="`input - alpha * other`. RuntimeError for booleans.",
     promotes=True,
     number_first=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
+    doc="`input * other`.",
+    float8="numbers",
     promotes=True,
     number_first=True,
     inline="{self} * {other}",
     linear="each",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
 true_divide = operation(
     "div(Tensor self, Tensor other)",
+    doc="`input / other`.",
     promotes="floating",
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: right_first(f.conj(f.div(f.div(self, other), other)), f.neg(grad)),
 )
@@ -64,6 +74,7 @@ div_mode = operation(
     number_first=True,
     node="DivBackward2",
     saved={"rounding_mode": "rounding_mode"},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: f.zeros_like(grad),
     other=lambda f, grad, self, other: f.zeros_like(f.mul(grad, other)),
 )
@@ -116,6 +127,7 @@ mul_scalar = operation(
     node="MulBackward1",
     pointwise=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.mul_Scalar(grad, f.conj_number(other)),
 )
 div_scalar = operation(
@@ -123,18 +135,21 @@ div_scalar = operation(
     node="DivBackward1",
     pointwise=True,
     linear=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.div_Scalar(grad, f.conj_number(other)),
 )
 add_scalar = operation(
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="AddBackward1",
     pointwise=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad: grad,
 )
 sub_scalar = operation(
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)",
     node="SubBackward1",
     pointwise=True,
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad: grad,
 )
 rsub_scalar = operation(
@@ -193,6 +208,7 @@ floor_divide_scalar = operation(
 )
 maximum = operation(
     "maximum(Tensor self, Tensor other)",
+    doc="The larger element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
@@ -205,6 +221,7 @@ maximum = operation(
 )
 minimum = operation(
     "minimum(Tensor self, Tensor other)",
+    doc="The smaller element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
@@ -217,6 +234,7 @@ minimum = operation(
 )
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
     opmath=True,
     self=lambda f, grad: grad,
@@ -232,6 +250,7 @@ def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> An
 
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    doc=("`input + value * tensor1 / tensor2`.\n\nRuntimeError for integers, whose quotient would not be one."),
     promotes=True,
     opmath=True,
     self=lambda f, grad: grad,
@@ -248,6 +267,7 @@ publish(sub, inplace=True, aliases=("subtract",))
 
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`. RuntimeError for booleans."""
     if isinstance(other, Tensor):
         return rsub_tensor(input, other, alpha=alpha)
     check_bool(input._raw.dtype.kind == "b" or other)
@@ -256,6 +276,12 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
 
 @overloaded(aliases=("divide",))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`input / other`, rounded towards zero (`rounding_mode="trunc"`) or down (`"floor"`).
+
+    Arguments are broadcast and cast to a common dtype; without rounding, integers become the default dtype. A
+    rounded quotient
+    has a gradient of zero. RuntimeError for another mode, or for integers divided by zero with one.
+    """
     if rounding_mode is None:
         return true_divide, input, other
     if rounding_mode not in ("trunc", "floor"):
@@ -274,11 +300,16 @@ _div_mode.op = div_mode.op
 
 @overloaded()
 def true_divide_(input: Tensor, other: Any) -> Any:
+    """`input / other`: `div` without rounding."""
     return true_divide, input, other
 
 
 @overloaded()
 def floor_divide(input: Any, other: Any) -> Any:
+    """`input / other` rounded down. It has no derivative.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     if not isinstance(input, Tensor):
         return floor_divide_tensor, wrap_number(input, other), other
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
@@ -286,6 +317,10 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 @overloaded()
 def pow(input: Any, exponent: Any) -> Any:
+    """`input ** exponent`; one of both may be a number.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers to a negative integer power.
+    """
     if not isinstance(input, Tensor):
         return scalar_pow, input, exponent
     return (pow_tensor if isinstance(exponent, Tensor) else pow_scalar), input, exponent
@@ -293,6 +328,10 @@ def pow(input: Any, exponent: Any) -> Any:
 
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
+    """What is left of `input` after division by `other`, with the sign of `other`, as `%` in Python.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     if not isinstance(input, Tensor):
         return remainder_of_scalar, wrap_number(input, other), other
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
@@ -300,9 +339,14 @@ def remainder_(input: Any, other: Any) -> Any:
 
 @overloaded()
 def fmod_(input: Tensor, other: Any) -> Any:
+    """What is left of `input` after division by `other`, with the sign of `input`, as `fmod` in C.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     return (fmod if isinstance(other, Tensor) else fmod_scalar), input, other
 
 
 @overloaded()
 def square(input: Tensor) -> Any:
+    """`input ** 2`."""
     return pow_scalar, input, 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching_rules
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
@@ -27,6 +28,7 @@ def _nll(name: str, node: str, **traits: Any) -> Any:
         node=f"{node}Backward0",
         nondifferentiable=("total_weight",),
         autocast="fp32",
+        batch=batching_rules.nll,
         **traits,
         self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
             f, f"{name}_backward"
@@ -36,6 +38,7 @@ def _nll(name: str, node: str, **traits: Any) -> Any:
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
         "ignore_index, Tensor total_weight)",
         node=f"{node}BackwardBackward0",
+        batch=batching_rules.nll_backward,
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
         )[0],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching, batching_layers
 from .._core.autocast import autocasts
 from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
@@ -25,8 +26,16 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups)",
+    doc=(
+        "A convolution of any number of spatial dimensions, with every option: what `conv1d` to "
+        "`conv_transpose3d` call.\n\n"
+        "Shapes: input (N, C_in, *), weight (C_out, C_in / groups, *) or, if `transposed`, (C_in, C_out / "
+        "groups, *); the result is\n"
+        "(N, C_out, *). RuntimeError if they do not fit."
+    ),
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
+    batch=batching_layers.convolution,
     joint={
         (
             "input",
@@ -90,6 +99,7 @@ convolution_backward = operation(
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] "
     "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     node="ConvolutionBackwardBackward0",
+    batch=batching_layers.convolution_backward,
     joint={
         (
             "grad_output",
@@ -108,6 +118,7 @@ im2col = operation(
     },
     linear=True,
     refuses={"iu": "im2col_out_cpu"},
+    batch=batching.folded,
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -116,6 +127,7 @@ col2im = operation(
     "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Col2ImBackward0",
     linear=True,
+    batch=batching.folded,
     self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
 )
 

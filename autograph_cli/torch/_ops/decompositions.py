@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dims
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims
 from .._core.autocast import autocasts
 from .._core.device_dispatch import is_meta
 from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype
@@ -23,16 +23,19 @@ cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)",
     nondifferentiable=("info",),
     autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, L: cholesky_gradient(f, grad, upper, L),
 )
 cholesky_op = operation(
     "cholesky(Tensor self, bool upper=False)",
     autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, result: cholesky_gradient(f, grad, upper, result),
 )
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
     autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
@@ -42,11 +45,13 @@ cholesky_solve_op = operation(
 cholesky_inverse_op = operation(
     "cholesky_inverse(Tensor self, bool upper=False)",
     autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, self, upper, result: cholesky_inverse_gradient(f, grad, self, upper, result),
 )
 qr_op = operation(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, Q, R, mode: qr_gradient(f, grads, Q, R, mode),
 )
 svd_op = operation(
@@ -54,22 +59,26 @@ svd_op = operation(
     saved={"S_sym_argsize_minus_1": lambda A_sizes: min(A_sizes[-2:])},
     node="LinalgSvdBackward0",
     autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )
 eigh_op = operation(
     "linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     node="LinalgEighBackward0",
     autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, True),
 )
 eig_op = operation(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, False),
 )
 geqrf_op = operation(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grads: not_implemented("geqrf")(f, grads),
 )
 

@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import dispatched
 from .._core import device as devices
-from .._core import dispatched
 from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state

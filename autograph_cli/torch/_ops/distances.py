@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -20,6 +20,7 @@ norm_dim = operation(
     lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim),
     node="NormBackward1",
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(
         f, grad, self, p, result, dim, keepdim
     ),

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -22,6 +22,7 @@ count_nonzero_op = operation(
     "count_nonzero(Tensor self, int[] dim)",
     lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)).astype("int64")[()],
     memory_format="contiguous",
+    batch=batching.leading,
 )
 
 
@@ -60,6 +61,7 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
         node=node,
         nondifferentiable=("inverse_indices", "counts"),
         refuses={"c": "unique"},
+        batch=batching_rules.shape_by_values,
         self=no_derivative(name),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels
 from .._core.dtypes import cpp_name
@@ -16,11 +17,13 @@ from .decompositions import linalg_qr, linalg_svd
 householder_product_op = operation(
     "linalg_householder_product(Tensor input, Tensor tau)",
     autocast="fp32",
+    batch=batching.leading,
     joint={("input", "tau"): lambda f, grad, input, tau, result: householder_gradients(f, grad, input, tau)},
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
     autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose, result: ormqr_gradients(
             f, grad, self, input2, input3, left, transpose

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.dtypes import cpp_name
@@ -16,14 +16,17 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    float8="numbers",
     linear="each",
     autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
     linear="each",
+    batch=batching_rules.mv,
     self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
     vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
 )
@@ -31,6 +34,7 @@ dot = operation(
     "dot(Tensor self, Tensor tensor)",
     linear="each",
     refuses={"b": "dot"},
+    batch=batching_rules.dot,
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
@@ -38,12 +42,14 @@ bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
     linear="each",
     autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
 addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
     autocast="lower_precision_fp",
+    batch=batching_rules.addmm,
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
         f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
-from .._core.dispatch import wrap_number
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.stand_in import whole
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._kernels.meta import readable
+from .._core.wrapped_numbers import wrap_number
 from . import arithmetic, reductions, views
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -98,6 +98,7 @@ bce_with_logits = operation(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
     "reduction=1)",
     autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
         f, grad, self, target, weight, pos_weight, reduction
     ),
@@ -108,6 +109,7 @@ bce_with_logits = operation(
 bce = operation(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
     autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(
         grad, self, target, weight, reduction
     ),
@@ -115,6 +117,7 @@ bce = operation(
 )
 operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
+    batch=batching_rules.loss_backward,
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
         f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
     ),
@@ -131,11 +134,13 @@ mse = operation(
     pointwise=False,
     autocast="fp32",
     refuses={"biuc": "mse_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )
 operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    batch=batching_rules.loss_backward,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction
     ),
@@ -153,6 +158,7 @@ smooth_l1 = operation(
     pointwise=False,
     autocast="fp32",
     refuses={"biuc": "smooth_l1_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
         grad, target, self, reduction, beta
@@ -161,6 +167,7 @@ smooth_l1 = operation(
 operation(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     node="SmoothL1LossBackwardBackward0",
+    batch=batching_rules.loss_backward,
     grad_output=lambda f, grad, self, target, reduction, beta: folded(
         f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction
     ),
@@ -177,11 +184,13 @@ huber = operation(
     pointwise=False,
     autocast="fp32",
     refuses={"biuc": "huber_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
 )
 operation(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
+    batch=batching_rules.loss_backward,
     grad_output=lambda f, grad, self, target, reduction, delta: folded(
         f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction
     ),
@@ -195,10 +204,12 @@ operation(
 soft_margin = operation(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
     autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
 )
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    batch=batching_rules.loss_backward,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction
     ),

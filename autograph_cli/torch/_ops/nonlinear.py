@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, generator
+from .._arrays.meta import Meta
+from .._core import batching, dims, generator
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -32,7 +33,9 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula | None = None, **traits: Any) -> Any:
+def _with_backward(
+    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
@@ -44,7 +47,7 @@ def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
@@ -177,6 +180,7 @@ hardshrink_op = _with_backward(
     "hardshrink",
     "Hardshrink",
     "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
     refuses={"biuc": "hardshrink_cpu"},
 )
 softshrink_op = _with_backward(
@@ -199,10 +203,12 @@ hardswish_op = _with_backward(
 glu_op = operation(
     "glu(Tensor self, int dim)",
     refuses={"biuc": "glu_cpu"},
+    batch=batching.leading,
     self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim),
 )
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
+    batch=batching.leading,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -251,11 +257,13 @@ threshold_op = operation(
 prelu_op = operation(
     "_prelu_kernel(Tensor self, Tensor weight)",
     node="PreluKernelBackward0",
+    batch=batching.pointwise,
     joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},
 )
 operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
+    batch=batching.leading,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -266,6 +274,7 @@ log_sigmoid_op = operation(
     nondifferentiable=("buffer",),
     refuses={"biuc": "log_sigmoid_cpu"},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
 )
 operation(
@@ -277,6 +286,7 @@ operation(
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     refuses={"biuc": "leaky_relu_cpu"},
+    batch=batching.leading,
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -285,6 +295,7 @@ operation(
     "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
     "training)",
     pointwise=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -517,8 +528,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import functions
@@ -15,7 +16,15 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    doc=(
+        "`input` with `value` around it.\n\n"
+        "`pad` has two lengths, before and after, for each dimension from the last one backwards; a "
+        "negative one cuts.\n"
+        "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
+    ),
+    float8=True,
     memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
 )
 
@@ -30,12 +39,14 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         linear=True,
         autocast=autocast,
         memory_format="channels_last" if dim > 1 else "",
+        batch=batching.folded,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         node=f"{node}Backward0",
         linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 
 segment_reduce_op = operation(

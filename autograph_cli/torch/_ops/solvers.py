@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core import dims as d
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import unary as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
@@ -32,6 +32,7 @@ solve_ex_op = operation(
         "B_sizes": None,
     },
     nondifferentiable=("info",),
+    batch=batching.leading,
     joint={
         ("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(
             f, grad, A, B_sizes, result, left, mask
@@ -40,6 +41,7 @@ solve_ex_op = operation(
 )
 solve_triangular_op = operation(
     "linalg_solve_triangular(Tensor self, Tensor B, bool upper, bool left=True, bool unitriangular=False)",
+    batch=batching.leading,
     joint={
         ("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
             f, grad, self, result, upper, left, unitriangular, mask
@@ -50,6 +52,7 @@ triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
     autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: (
             legacy_triangular_gradients(f, grads, A, solution, upper, transpose, unitriangular, mask)
@@ -60,22 +63,28 @@ inv_ex_op = operation(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
     nondifferentiable=("info",),
     autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
 )
 _FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
 det_op = operation(
-    "linalg_det(Tensor A)", saved=_FACTORS, A=lambda f, grad, result, A: det_gradient(f, grad, result, A)
+    "linalg_det(Tensor A)",
+    saved=_FACTORS,
+    batch=batching.leading,
+    A=lambda f, grad, result, A: det_gradient(f, grad, result, A),
 )
 slogdet_op = operation(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     node="LinalgSlogdetBackward0",
     saved=_FACTORS,
+    batch=batching.leading,
     A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
 )
 pinv_op = operation(
     "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
     node="LinalgPinvBackward0",
     autocast="lower_precision_result",
+    batch=batching.leading,
     self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
 )
 lstsq_op = operation(
@@ -85,7 +94,9 @@ lstsq_op = operation(
     autocast="fp32",
     joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
 )
-matrix_exp_op = operation("linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad))
+matrix_exp_op = operation(
+    "linalg_matrix_exp(Tensor self)", batch=batching.leading, self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
+)
 sub_as_first = operation(
     "sub_as_first(Tensor self, Tensor other)",
     node="SubBackward0",
@@ -468,6 +479,9 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 @composite(name="pinverse")
 @autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse of matrices (*, m, n), as `linalg.pinv` gives it: (*, n, m). Singular values below `rcond`
+    times the largest are taken for 0.
+    """
     return pinv(input, rcond)
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
-from .._core.dispatch import wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
+from .._core.wrapped_numbers import wrap_number
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
 from .results import named_result
@@ -34,6 +34,7 @@ def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, *
         kernel,
         node=node,
         nondifferentiable=("indices",),
+        batch=batching.leading,
         **traits,
         memory_format="own",
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
@@ -150,6 +151,7 @@ def _runs(name: str, ufunc: str) -> Any:
         refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
         memory_format="contiguous",
+        batch=batching.leading,
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )
 
@@ -192,6 +194,7 @@ logcumsumexp_op = operation(
     pointwise=False,
     refuses={"biu": "logcumsumexp_out_cpu"},
     memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo, Csr, Sparse
 from .._core import dispatch
 from .._core.layout import sparse_coo, sparse_csr, strided
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.sparse_arrays import Coo, Csr, Sparse
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._kernels import cpu

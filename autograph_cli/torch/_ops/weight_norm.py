@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching_rules
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,6 +16,7 @@ norm_of_all = operation(
     "norm.Scalar(Tensor self, Scalar p=2)",
     lambda f, a, p: f.vector_norm(a, p, None, False),
     node="NormBackward0",
+    batch=batching_rules.norm,
     self=lambda f, grad, self, p, result: norm_gradient(f, grad, self, p, result, None, False),
 )
 weight_norm_op = operation(

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
 from .._core.gradients import like_at
@@ -17,9 +18,10 @@ from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
-from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -93,6 +95,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -254,8 +257,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if in_function() and not cls._is_apart():
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                "must override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -269,7 +272,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _check_batched(cls) -> None:
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
         batched."""
-        from .batched_function import has_rule, without_rule
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
@@ -403,3 +405,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

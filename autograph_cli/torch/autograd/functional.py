@@ -18,6 +18,8 @@ from .._core.transforms import dual
 from .._core.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 

@@ -54,7 +54,7 @@ class CatTransform(_Joined):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
-    length = property(lambda self: sum(self.lengths))
+    length = property(lambda self: sum(self.lengths), doc="How long the joined dimension is.")
 
     def _joined(self, parts: list[Any]) -> Any:
         return constraints.cat(parts, self.dim, self.lengths)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import Lazy, memory_of
-from .._kernels.meta import Meta
+from .lazy import Lazy, memory_of
+from .meta import Meta
 from .stand_in import StandIn, whole
 
 
@@ -45,6 +45,13 @@ def capacity(raw: Any) -> int:
     return int(owner(raw).nbytes) // int(raw.itemsize)
 
 
+def strided(array: Any, shape: tuple[int, ...], strides: Any, xp: Any = np) -> Any:
+    """A window into an array, strides in bytes; NumPy's own takes float8_e5m2 for a float that it has."""
+    if array.itemsize == 1:
+        return xp.lib.stride_tricks.as_strided(array.view(np.uint8), shape, strides).view(array.dtype)
+    return xp.lib.stride_tricks.as_strided(array, shape, strides)
+
+
 def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of
     `raw`."""
@@ -63,9 +70,9 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
             f"{kind.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
         )
-    flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
+    flat = strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
     flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * kind.itemsize for s in strides])
+    return strided(flat, shape, [s * kind.itemsize for s in strides])
 
 
 def resized(raw: Any, shape: tuple[int, ...]) -> Any:

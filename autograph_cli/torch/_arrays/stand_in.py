@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import memory_of
-from .._kernels.meta import Geometry
+from .lazy import memory_of
+from .meta import Geometry
 
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
