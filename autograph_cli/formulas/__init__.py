@@ -9,7 +9,7 @@ __all__ = ["Formula", "FormulaError", "formulas_of"]
 def formulas_of(graph: Graph) -> tuple[Formula, ...]:
     """The formulas of a step's named tensors and of its derivatives, each after those that it stands on.
 
-    Raises `FormulaError`: without SymPy, for a graph of too many operations, or one without a backward call.
+    Raises `FormulaError`: without SymPy, for a graph of too many operations, or one in which nothing has a name.
     """
     try:
         from autograph_cli.formulas.derivation import derive  # SymPy is an extra, and takes half a second to import

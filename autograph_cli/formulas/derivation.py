@@ -29,9 +29,10 @@ def derive(graph: Graph) -> tuple[Formula, ...]:
     count = sum(node.kind == "operation" and node.pass_id is None for node in graph)
     if count > MOST:
         raise FormulaError(f"formulas are written for up to {MOST} operations, and the graph has {count}")
-    if not graph.passes:
-        raise FormulaError("there is no derivative to write: the script made no backward call")
-    return _Reading(graph).formulas()
+    found = _Reading(graph).formulas()
+    if not found:
+        raise FormulaError("there is no formula to write: the graph has no named value that was computed")
+    return found
 
 
 class _Reading:
@@ -54,6 +55,8 @@ class _Reading:
     def formulas(self) -> tuple[Formula, ...]:
         for entry in self.graph.passes:
             self.derive(entry)
+        for root in self.graph.roots:
+            self.value(Edge(root.node, root.nr))
         return tuple(self._written(name, order, expr, pass_id) for name, order, expr, pass_id in self.lines)
 
     def _written(self, name: str, order: int, expr: Expr, pass_id: int | None) -> Formula:
