@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays.stand_in import SENTENCES
+from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
 from .operation import operations
 from .tensor import Tensor, Wrapped, make
 from .transforms import core
-from .views import geometry, spanned
+from .views import geometry
 
 f = operations
 

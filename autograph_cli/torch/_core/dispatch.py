@@ -19,12 +19,11 @@ from .._arrays import dispatched
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._arrays.meta import Meta
 from .._arrays.storages import resized, window
-from .._kernels.pointwise import check_addcdiv
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
-from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
@@ -57,14 +56,14 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results)
-    took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
+    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if process_state.witness is not None:
-        process_state.witness(op, args, outputs, took)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -162,30 +161,13 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     else:
         return raws
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
-    if op.name == "sub":
-        check_sub(*(raws[i] for i in places))
-    elif op.name == "addcdiv":
-        check_addcdiv(raws[1], raws[2])
+    if op.check is not None:
+        op.check(*(raws[i] for i in places))
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
-
-
-def check_sub(a: Any, b: Any) -> None:
-    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
-    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
-        check_bool(True)
-
-
-def check_bool(number: Any) -> None:
-    """Raise PyTorch's error where a truth is to be subtracted."""
-    if number is True or number is False:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -308,8 +290,8 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
-    if op.name == "sub" and beside._raw.dtype.kind != "b":
-        check_bool(number)
+    if op.check is not None and number.__class__ is bool:
+        op.check(beside._raw, number)
     return wrap_number(number, beside, op.promotes == "floating")
 
 
@@ -365,11 +347,11 @@ def attach(
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
+    node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [like_of(t._raw) for t in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(t._raw) for t in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):

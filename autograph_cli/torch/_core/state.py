@@ -30,7 +30,7 @@ class Observer(Protocol):
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
-class Witness(Protocol):
+class OpHook(Protocol):
     """Sees an operation that has just been computed, recorded or not."""
 
     def __call__(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None: ...
@@ -66,11 +66,11 @@ class ProcessState:
         "float8",
         "lazy",
         "observer",
+        "op_hook",
         "reserved",
         "sparse",
         "special",
         "without_grad",
-        "witness",
     )
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class ProcessState:
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
-        self.witness: Witness | None = None
+        self.op_hook: OpHook | None = None
         """Sees every operation, on the general way only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None

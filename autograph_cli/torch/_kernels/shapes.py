@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.storages import strided
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, in_shape, spanned
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""

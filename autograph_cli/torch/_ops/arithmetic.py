@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import wrap_number
+from .._kernels.pointwise import check_addcdiv
+
+
+def check_sub(a: Any, b: Any) -> None:
+    """Raise PyTorch's error where one of two is boolean and the other is not: raw arrays, or an array and a number."""
+    if _is_boolean(a) != _is_boolean(b):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+
+
+def _is_boolean(x: Any) -> bool:
+    return isinstance(x, bool) or (hasattr(x, "dtype") and x.dtype.kind == "b")
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
@@ -43,6 +56,7 @@ sub = operation(
     number_first=True,
     linear=True,
     vmap_inplace="inplace arithmetic",
+    check=check_sub,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
@@ -55,6 +69,7 @@ mul = operation(
     inline="{self} * {other}",
     linear="each",
     vmap_inplace="inplace arithmetic",
+    commutes=True,
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
@@ -162,6 +177,7 @@ rsub_tensor = operation(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
     linear=True,
+    check=check_sub,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
 )
@@ -176,7 +192,7 @@ remainder_of_scalar = operation(
     "remainder.Scalar_Tensor(Tensor self, Tensor other)",
     "remainder",
     promotes=True,
-    node="NotImplemented",
+    has_derivative=False,
     other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
@@ -195,14 +211,14 @@ fmod_scalar = operation(
 floor_divide_tensor = operation(
     "floor_divide(Tensor self, Tensor other)",
     promotes=True,
-    node="NotImplemented",
+    has_derivative=False,
     self=no_derivative("floor_divide"),
     other=no_derivative("floor_divide"),
 )
 floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=no_derivative("floor_divide"),
 )
@@ -253,6 +269,7 @@ addcdiv = operation(
     doc=("`input + value * tensor1 / tensor2`.\n\nRuntimeError for integers, whose quotient would not be one."),
     promotes=True,
     opmath=True,
+    check=lambda a, x, y: check_addcdiv(x, y),
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,
@@ -268,9 +285,9 @@ publish(sub, inplace=True, aliases=("subtract",))
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`. RuntimeError for booleans."""
-    if isinstance(other, Tensor):
+    if isinstance(other, (Tensor, bool)):
         return rsub_tensor(input, other, alpha=alpha)
-    check_bool(input._raw.dtype.kind == "b" or other)
+    check_sub(input._raw, other)
     return rsub_scalar(input, other, alpha)
 
 

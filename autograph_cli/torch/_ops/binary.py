@@ -142,7 +142,7 @@ lcm = operation(
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),

@@ -154,11 +154,17 @@ def equal(input: Tensor, other: Tensor) -> bool:
 publish(
     operation(
         "isnan(Tensor self)",
+        zero_to_zero=True,
         doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
         float8=True,
         pointwise=True,
     ),
-    operation("isinf(Tensor self)", doc="Where an element is infinite, of either sign, as booleans.", pointwise=True),
+    operation(
+        "isinf(Tensor self)",
+        zero_to_zero=True,
+        doc="Where an element is infinite, of either sign, as booleans.",
+        pointwise=True,
+    ),
     operation(
         "isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans.", pointwise=True
     ),
@@ -185,12 +191,14 @@ publish(
     operation(
         "isposinf(Tensor self)",
         _infinite(1, "isposinf"),
+        zero_to_zero=True,
         doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
         pointwise=True,
     ),
     operation(
         "isneginf(Tensor self)",
         _infinite(-1, "isneginf"),
+        zero_to_zero=True,
         doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
         pointwise=True,
     ),

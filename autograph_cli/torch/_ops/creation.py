@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
+from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
@@ -22,7 +23,6 @@ from .._core.state import process_state, thread_state
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._core.views import empty_strided as new_strided
 from .._core.wrapped_numbers import numbers_made
 from ._data import array_of, cast, supported
 

@@ -38,6 +38,7 @@ native_dropout_backward = operation(
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )

@@ -89,7 +89,7 @@ scatter_reduced = operation(
     lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
         a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
     ),
-    node="NotImplemented",
+    has_derivative=False,
     batch=batching.leading,
     overlap="none",
     self=no_derivative("scatter"),
@@ -148,7 +148,7 @@ masked_scatter_backward = operation(
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
     float8=True,
-    node="CopyBackwards",
+    node="torch::autograd::CopyBackwards",
     saved={"src_sizes": None},
     linear=True,
     batch=batching_rules.copy,

@@ -278,7 +278,7 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) "
         "-> (Tensor, Tensor, Tensor)",
         "grid_sampler_twice",
-        node="NotImplemented",
+        has_derivative=False,
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )
     return run

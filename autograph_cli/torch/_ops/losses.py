@@ -118,6 +118,7 @@ bce = operation(
 operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
         f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
     ),
@@ -141,6 +142,7 @@ mse = operation(
 operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction
     ),
@@ -168,6 +170,7 @@ operation(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     node="SmoothL1LossBackwardBackward0",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, beta: folded(
         f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction
     ),
@@ -191,6 +194,7 @@ huber = operation(
 operation(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, delta: folded(
         f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction
     ),
@@ -210,6 +214,7 @@ soft_margin = operation(
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction
     ),

@@ -52,6 +52,7 @@ def _with_backward(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
+        saves_all=True,
         grad_output=scope["formula"],
         self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
@@ -209,6 +210,7 @@ glu_op = operation(
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -220,8 +222,9 @@ hardsigmoid_op = operation(
 )
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
+    saves_all=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
@@ -241,6 +244,7 @@ operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -264,6 +268,7 @@ operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -280,6 +285,7 @@ log_sigmoid_op = operation(
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
@@ -296,6 +302,7 @@ operation(
     "training)",
     pointwise=True,
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -495,11 +502,11 @@ def rrelu(
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = make(_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
     return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
 
 
-def _slopes(raw: Any, lower: float, upper: float) -> Any:
+def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
 
     if raw.__class__ is Meta:

@@ -47,6 +47,7 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         node=f"{node}Backward0",
         linear=True,
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )

@@ -59,6 +59,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         node=f"{node}BackwardBackward0",
         saved={"self": None},
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -86,6 +87,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
         node=f"{node}BackwardBackward0",
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
@@ -104,6 +106,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{adaptive}_backward(Tensor grad_output, Tensor self)",
         node=f"{adaptive_node}Backward0",
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
         self=lambda f, self: f.zeros_like(self),
     )

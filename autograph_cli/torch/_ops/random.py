@@ -487,7 +487,7 @@ _bernoulli = operation(
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
     _sampler("bernoulli"),
-    node="NotImplemented",
+    has_derivative=False,
     random=True,
 )
 

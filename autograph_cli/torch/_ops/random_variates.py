@@ -77,7 +77,7 @@ binomial = operation(
         "generator.\n\n"
         "Both tensors have the shape of the result. The gradient is zero."
     ),
-    node="NotImplemented",
+    has_derivative=False,
     random=True,
     count=no_derivative("binomial"),
     prob=no_derivative("binomial"),

@@ -20,7 +20,8 @@ segment_reduce_op = operation(
 operation(
     "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, "
     "int axis, Scalar? initial)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad=no_derivative("_segment_reduce_backward"),
     output=no_derivative("_segment_reduce_backward"),
     data=no_derivative("_segment_reduce_backward"),

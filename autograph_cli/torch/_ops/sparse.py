@@ -121,6 +121,7 @@ for _name in ("softmax", "log_softmax"):
     operation(
         f"_sparse_{_name}_backward(Tensor grad, Tensor output, int dim)",
         _only_sparse,
+        saves_all=True,
         grad=no_derivative(f"_sparse_{_name}_backward"),
         output=no_derivative(f"_sparse_{_name}_backward"),
     )

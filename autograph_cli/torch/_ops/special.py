@@ -26,6 +26,7 @@ erf = operation(
     ),
     floating=True,
     memory_format="preserve",
+    zero_to_zero=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), 2 / ROOT_PI) * grad,
 )
 erfc = operation(
@@ -45,6 +46,7 @@ erfinv = operation(
     "erfinv(Tensor self)",
     doc="The inverse of `erf`: infinite at -1 and 1, nan outside.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.pow_Tensor_Scalar(f.erfinv(self), 2)), 0.5 * ROOT_PI) * grad,
 )
 ndtri = operation(

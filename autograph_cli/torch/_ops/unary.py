@@ -13,11 +13,12 @@ from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
-from .._core.registry import composite, functions, methods, overloaded, publish, twin
+from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
 
 neg = operation(
     "neg(Tensor self)",
+    zero_to_zero=True,
     doc="The negative of each element. RuntimeError for booleans.",
     pointwise=True,
     linear=True,
@@ -30,6 +31,7 @@ abs = operation(
     pointwise=True,
     refuses={"b": "abs_cpu"},
     complex_inplace=False,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.sgn(self),
 )
 exp = operation(
@@ -46,6 +48,7 @@ exp2 = operation(
 )
 expm1 = operation(
     "expm1(Tensor self)",
+    zero_to_zero=True,
     doc="`exp(input) - 1`, without the loss of digits near 0.",
     floating=True,
     self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1),
@@ -73,10 +76,12 @@ log1p = operation(
     doc="`log(1 + input)`, without the loss of digits near 0.",
     floating=True,
     node="Log1PBackward0",
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1))),
 )
 sqrt = operation(
     "sqrt(Tensor self)",
+    zero_to_zero=True,
     doc="The square root of each element: nan below 0.",
     floating=True,
     self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2)),
@@ -95,6 +100,7 @@ reciprocal = operation(
 )
 sin = operation(
     "sin(Tensor self)",
+    zero_to_zero=True,
     doc="The sine of each element, in radians.",
     floating=True,
     self=lambda f, grad, self: grad * f.conj(f.cos(self)),
@@ -109,12 +115,14 @@ tan = operation(
     "tan(Tensor self)",
     doc="The tangent of each element, in radians.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
 )
 asin = operation(
     "asin(Tensor self)",
     doc="The inverse sine of each element, in [-pi / 2, pi / 2]; nan outside of [-1, 1].",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1))),
 )
 acos = operation(
@@ -127,10 +135,12 @@ atan = operation(
     "atan(Tensor self)",
     doc="The inverse tangent of each element, in [-pi / 2, pi / 2].",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self * self, 1))),
 )
 sinh = operation(
     "sinh(Tensor self)",
+    zero_to_zero=True,
     doc="The hyperbolic sine of each element.",
     floating=True,
     self=lambda f, grad, self: grad * f.conj(f.cosh(self)),
@@ -145,6 +155,7 @@ asinh = operation(
     "asinh(Tensor self)",
     doc="The inverse hyperbolic sine of each element.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
 )
 acosh = operation(
@@ -165,6 +176,7 @@ atanh = operation(
     "atanh(Tensor self)",
     doc="The inverse hyperbolic tangent of each element; infinite at -1 and 1, nan outside.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(
         f.mul_Scalar(grad, 1), f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))
     ),
@@ -180,6 +192,7 @@ atan2 = operation(
 )
 tanh = operation(
     "tanh(Tensor self)",
+    zero_to_zero=True,
     doc="The hyperbolic tangent of each element.",
     floating=True,
     self=lambda f, grad, result: f.tanh_backward(grad, result),
@@ -187,6 +200,7 @@ tanh = operation(
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
@@ -200,6 +214,7 @@ sigmoid = operation(
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: (
         f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
@@ -207,6 +222,7 @@ sigmoid_backward = operation(
 )
 relu = operation(
     "relu(Tensor self)",
+    zero_to_zero=True,
     doc="The element where it is positive, 0 elsewhere; the gradient at 0 is 0.",
     pointwise=True,
     self=lambda f, grad, result: f.threshold_backward(grad, result, 0),
@@ -214,6 +230,7 @@ relu = operation(
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
@@ -222,6 +239,7 @@ floor = operation(
     doc="The largest integer that is not above each element, in its dtype. The gradient is zero.",
     pointwise=True,
     refuses={"b": "floor_vml_cpu", "c": NotImplementedError("floor is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 ceil = operation(
@@ -229,6 +247,7 @@ ceil = operation(
     doc="The smallest integer that is not below each element, in its dtype. The gradient is zero.",
     pointwise=True,
     refuses={"b": "ceil_vml_cpu", "c": NotImplementedError("ceil is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 trunc = operation(
@@ -236,15 +255,17 @@ trunc = operation(
     doc="The integer part of each element, in its dtype. The gradient is zero.",
     pointwise=True,
     refuses={"b": "trunc_vml_cpu", "c": NotImplementedError("trunc is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
-round_op = operation("round(Tensor self)", pointwise=True, self=lambda f, grad: f.zeros_like(grad))
+round_op = operation("round(Tensor self)", pointwise=True, zero_to_zero=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
     lambda f, a, decimals: f.xp.round(a, decimals),
     node="RoundBackward1",
     pointwise=True,
     refuses={"biuc": "round_cpu"},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 frac = operation(
@@ -266,10 +287,12 @@ sign = operation(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
     },
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 sgn = operation(
     "sgn(Tensor self)",
+    zero_to_zero=True,
     doc="The direction of each element: its sign, or `input / abs(input)` of a complex one; 0 at 0.",
     pointwise=True,
     self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
@@ -398,7 +421,7 @@ for _inverse in (asinh, acosh, atanh):
     )
     publish(_inverse, aliases=(f"arc{_name[1:]}",))
     for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
-        methods[_alias] = functions[_alias] = twin(_changing.op)
+        methods[_alias] = functions[_alias] = in_place_variant(_changing.op)
 publish(atan2, inplace=True, aliases=("arctan2",))
 
 

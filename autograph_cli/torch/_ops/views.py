@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.storages import capacity, offset_in
+from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
 from .._core import batching, batching_rules, dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
@@ -17,7 +17,7 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import as_strided_raw, in_shape, spanned, strides_of
+from .._core.views import strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
@@ -42,6 +42,7 @@ reshape_alias = operation(
     node="ReshapeAliasBackward0",
     view=True,
     batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 expand_op = operation(
@@ -136,6 +137,7 @@ as_strided_op = operation(
     view=True,
     saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
     batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
@@ -144,7 +146,7 @@ alias = operation("alias(Tensor self)", view=True, batch=batching.pointwise, sel
 operation(
     "_fw_primal(Tensor self, int level)",
     lambda f, self, level: f.alias(self),
-    node="Identity",
+    node="torch::autograd::Identity",
     view=True,
     self=lambda f, grad: grad,
 )
@@ -508,12 +510,12 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
         raise RuntimeError("mismatch in length of strides and shape")
     if place < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {place}")
-    needed, room = spanned(size, stride, place), capacity(raw)
-    if needed > room:
+    needed, available = spanned(size, stride, place), capacity(raw)
+    if needed > available:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
             f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{room * raw.itemsize}"
+            f"{available * raw.itemsize}"
         )
     return place - start
 

@@ -10,11 +10,10 @@ import numpy as np
 from .._arrays.lazy import flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
-from .._arrays.storages import owner
+from .._arrays.storages import as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
 from .._core.tensor import Tensor
-from .._core.views import as_strided_raw
 from .._ops.conversion import strides
 from .._ops.legacy import instance
 
