@@ -160,8 +160,7 @@ def looks_itself(run: Any) -> bool:
     return (
         op is not None
         and not hasattr(run, "__wrapped__")
-        and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
-        and op.name not in ("add", "sub")
+        and all(p in op.tensors[:2] for p in op.schema.parameters)
     )
 
 
