@@ -185,7 +185,7 @@ def _merged(
     places = {(line.heading.split()[0], line.key): place for place, line in enumerate(old)}
     origins = {other: one for one, other in partners.items() if one in places}
     rows: list[tuple[tuple[str, int, int, int], str, Line]] = []
-    twins: dict[int, Line] = {}
+    replacements: dict[int, Line] = {}
     last: dict[str, int] = {}
     for number, line in enumerate(new):
         origin = origins.get((line.heading.split()[0], line.key))
@@ -193,12 +193,12 @@ def _merged(
             rows.append(((line.heading, last.get(line.heading, -1), 2, number), "+", line))
         else:
             last[line.heading] = places[origin]
-            twins[places[origin]] = line
+            replacements[places[origin]] = line
     for place, line in enumerate(old):
-        twin = twins.get(place)
-        rows.append(((line.heading, place, 0, 0), " " if twin and twin.text == line.text else "-", line))
-        if twin and twin.text != line.text:
-            rows.append(((line.heading, place, 1, 0), "+", twin))
+        replacement = replacements.get(place)
+        rows.append(((line.heading, place, 0, 0), " " if replacement and replacement.text == line.text else "-", line))
+        if replacement and replacement.text != line.text:
+            rows.append(((line.heading, place, 1, 0), "+", replacement))
     headings = {heading: place for place, heading in enumerate(_headings(old, new))}
     for _, mark, line in sorted(rows, key=lambda row: (headings[row[0][0]], *row[0][1:])):
         yield mark, line

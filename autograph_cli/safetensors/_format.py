@@ -116,7 +116,7 @@ def _wrong(what: str) -> SafetensorError:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_refuse)
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError as error:
         raise _wrong(f"invalid UTF-8 in header: {error}") from None
@@ -127,11 +127,11 @@ def _parsed(text: bytes) -> dict[str, Any]:
     return found
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        twin = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"duplicate name `{twin}`")
+        duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"duplicate name `{duplicate}`")
     return made
 
 
@@ -197,7 +197,7 @@ def file_size(path: Any) -> int:
 # ---------------------------------------------------------------- writing
 
 
-def pieces(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
+def chunks(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
     """The parts of a file one after the other: the widest elements first, then by name, as the package writes it.
 
     KeyError for a dtype that has no place in such a file, TypeError for names and notes that are no text.
@@ -231,4 +231,4 @@ def kind_of(dtype: Any) -> str:
 
 def write(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> bytes:
     """A whole file, as bytes."""
-    return b"".join(pieces(arrays, metadata))
+    return b"".join(chunks(arrays, metadata))

@@ -39,7 +39,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The tensors as a file, which is whole or not there; the errors of `save`."""
-    parts = _format.pieces(_checked(tensors), metadata)
+    parts = _format.chunks(_checked(tensors), metadata)
     try:
         with atomic_write(filename) as file:
             file.writelines(parts)

@@ -23,7 +23,7 @@ from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
-from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
@@ -56,14 +56,14 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results)
-    took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
+    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if process_state.witness is not None:
-        process_state.witness(op, args, outputs, took)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -350,8 +350,8 @@ def attach(
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [like_of(t._raw) for t in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(t._raw) for t in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):

@@ -18,7 +18,7 @@ from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
-from .node import Node, View, extra_of, like_of
+from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
@@ -265,10 +265,10 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [
+        derivatives = [
             node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
         ]
-        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
     return [total]
@@ -290,7 +290,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, like_of(x._raw))
+            g = fit_recorded(g, output_meta(x._raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
@@ -324,8 +324,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [like_of(o._raw) for o in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(o._raw) for o in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []

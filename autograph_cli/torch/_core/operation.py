@@ -81,7 +81,7 @@ class Operation(Traits):
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
-        self.guards = {name: self._guard(name) for name in self.saved_names}
+        self.required_edges = {name: self._required_edge(name) for name in self.saved_names}
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
         does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
@@ -105,9 +105,9 @@ class Operation(Traits):
     def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
         given = [p.name for p in self.schema.parameters]
         if name in self.schema.outputs:
-            return self.guards[name], self.schema.outputs.index(name), None, ""
+            return self.required_edges[name], self.schema.outputs.index(name), None, ""
         if name in given:
-            return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
+            return self.required_edges[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
         inputs = [p.name for p in self.inputs]
         guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
@@ -137,7 +137,7 @@ class Operation(Traits):
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def _guard(self, name: str) -> int | None:
+    def _required_edge(self, name: str) -> int | None:
         users = [d for d in self.derivatives if name in d.needs]
         several = len(self.derivatives) > 1 and not self.flattens and not self.saves_all
         if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:

@@ -45,7 +45,7 @@ def publish(
             if method:
                 methods[name] = run
             if inplace:
-                methods[f"{name}_"] = twin(op)
+                methods[f"{name}_"] = in_place_variant(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
 
@@ -91,7 +91,7 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
     return renamed
 
 
-def twin(op: Operation) -> Callable[..., Any]:
+def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
     bind = op.bind
 

@@ -138,7 +138,7 @@ def _freed(node: Node, index: int) -> None:
     """None for what was None; PyTorch's error for what was freed."""
 
     op = node._operation
-    guard = op.guards[op.saved_names[index]]
+    guard = op.required_edges[op.saved_names[index]]
     if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
         return
     if index in _optional(op) and index in node._kept[-1]:

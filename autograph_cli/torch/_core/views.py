@@ -11,7 +11,7 @@ from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .memory_format import strides_of
-from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, like_of
+from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
 from .state import next_sequence_nr, process_state, thread_state
@@ -97,7 +97,7 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
-    node._like = like_of(tensor._raw)
+    node._output_meta = output_meta(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
     view.edge, view.version = (node, 0), version
@@ -125,7 +125,7 @@ class CopySlices(Node):
         self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
-        self._like = like_of(base._raw)
+        self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
 

@@ -21,8 +21,8 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        room = n + 2 * p - d * (k - 1) - 1
-        m = (room + (s - 1 if ceil else 0)) // s + 1
+        span = n + 2 * p - d * (k - 1) - 1
+        m = (span + (s - 1 if ceil else 0)) // s + 1
         out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
     return tuple(out)
 

@@ -502,11 +502,11 @@ def rrelu(
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = make(_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
     return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
 
 
-def _slopes(raw: Any, lower: float, upper: float) -> Any:
+def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
 
     if raw.__class__ is Meta:

@@ -13,7 +13,7 @@ from .._arrays.storages import address, dense_strides, offset_in, owner, resized
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
-from .._core.node import edge_of, like_of
+from .._core.node import edge_of, output_meta
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.shared_memory import share, shared_memory_of
@@ -236,7 +236,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     bump(self)
     if made._edge is not None:
         node = made._edge[0]
-        node._edges, node._like = edges, like_of(raw)
+        node._edges, node._output_meta = edges, output_meta(raw)
         rebase(self, node)
     return self
 

@@ -13,7 +13,7 @@ from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
-from .._core.registry import composite, functions, methods, overloaded, publish, twin
+from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
 
 neg = operation(
@@ -421,7 +421,7 @@ for _inverse in (asinh, acosh, atanh):
     )
     publish(_inverse, aliases=(f"arc{_name[1:]}",))
     for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
-        methods[_alias] = functions[_alias] = twin(_changing.op)
+        methods[_alias] = functions[_alias] = in_place_variant(_changing.op)
 publish(atan2, inplace=True, aliases=("arctan2",))
 
 

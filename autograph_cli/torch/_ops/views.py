@@ -510,12 +510,12 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
         raise RuntimeError("mismatch in length of strides and shape")
     if place < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {place}")
-    needed, room = spanned(size, stride, place), capacity(raw)
-    if needed > room:
+    needed, available = spanned(size, stride, place), capacity(raw)
+    if needed > available:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
             f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{room * raw.itemsize}"
+            f"{available * raw.itemsize}"
         )
     return place - start
 

@@ -10,7 +10,7 @@ from typing import Any
 from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
-from .._core.gradients import like_at
+from .._core.gradients import output_meta_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
@@ -121,12 +121,12 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self._like)
+            return [None] * len(self._output_meta)
         return grad if isinstance(grad, list) else [grad]
 
     def _run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self._like, strict=True)
+            pairs = zip(grads, self._output_meta, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
         return self._checked(self.apply(*grads))
 
@@ -153,7 +153,12 @@ class BackwardCFunction(FunctionCtx, Node):
         """Raise PyTorch's error for a complex gradient of a real argument."""
         tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
         for g, edge in zip(tensors, self._edges, strict=False):
-            if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
+            if (
+                g is not None
+                and edge is not None
+                and g.dtype.is_complex
+                and shape_dtype(output_meta_at(edge))[1].kind != "c"
+            ):
                 raise RuntimeError(
                     "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
                     "but got false.  (Could this error message be improved?  If so, please report an enhancement "
@@ -386,7 +391,7 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = (
     "_operation",
     "_multiple",

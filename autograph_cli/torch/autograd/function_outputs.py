@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
 from .._core.dispatch import annotate
-from .._core.node import Edge, View, has_no_history, like_of
+from .._core.node import Edge, View, has_no_history, output_meta
 from .._core.saved_tensors import SavedResult, save
 from .._core.state import process_state
 from .._core.tensor import Tensor, counter, make, materialize
@@ -28,7 +28,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
         bump(x)
     _check_dirty(args, outputs, dirty, record)
     node._extra = None
-    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
+    node._output_meta = [output_meta(x._raw) if isinstance(x, Tensor) else None for x in outputs]
     node._differentiable = frozenset(
         i
         for i, x in enumerate(outputs)
