@@ -189,6 +189,11 @@ class _Review:
             return f"{_of(new.order)}{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
         if now.kind == "input" and was.kind != "input":
             return f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
+        if now.kind == "leaf" and was.kind == "operation":
+            return (
+                f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: "
+                f"{self.name(self.new, other)} is a leaf now"
+            )
         return (
             f"{_of(new.order)}{told} takes {self.name(self.new, other)}, not {self.name(self.old, one)}, "
             f"as argument {position + 1}"

@@ -157,12 +157,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
 def looks_itself(run: Any) -> bool:
     """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
     op = getattr(run, "op", None)
-    return (
-        op is not None
-        and not hasattr(run, "__wrapped__")
-        and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
-        and op.name not in ("add", "sub")
-    )
+    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] for p in op.schema.parameters)
 
 
 def guarded(check: Check, home: str = "") -> Callable[..., Any]:
