@@ -23,9 +23,9 @@ Pairs = list[tuple[str, Any]]
 def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that tensors hang on, or that calling a function with these arguments makes.
 
-    Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph that
-    its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass. Variables of
-    the caller give the names. Raises `GraphError` if nothing was recorded.
+    Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph
+    that its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass.
+    Variables of the caller give the names. Raises `GraphError` if nothing was recorded.
 
     >>> from autograph_cli import torch
     >>> x = torch.ones(3, requires_grad=True)
@@ -134,8 +134,8 @@ def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Tensor) or pytorch.is_tensor(value):
         yield path, value
     elif isinstance(value, (list, tuple)):
-        for place, item in enumerate(value):
-            yield from _tensors(f"{path}[{place}]", item)
+        for position, item in enumerate(value):
+            yield from _tensors(f"{path}[{position}]", item)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _tensors(str(key) if path == "result" else f"{path}[{key!r}]", item)
@@ -168,4 +168,4 @@ def _leaf_names(recorder: Recorder, frames: list[FrameType], leaves: list[Any]) 
     names.scan(recorder.log, _spaces(frames))
     outputs = [recorder.log.engine.output(leaf) for leaf in leaves]
     found = [() if output is None else recorder.log.names_of(output) for output in outputs]
-    return [known[0] if known else f"leaf {place}" for place, known in enumerate(found)]
+    return [known[0] if known else f"leaf {position}" for position, known in enumerate(found)]

@@ -1,7 +1,7 @@
 """The event log: what ran, as small tuples of plain data, for as long as a step that is kept may hang on it.
 
-Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked out from these
-tuples later: they become records of a graph only when a step is kept (`build.py`).
+Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked
+out from these tuples later: they become records of a graph only when a step is kept (`build.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _event = tuple.__new__
 
 
 class _Thread(threading.local):
-    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are known."""
+    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
+    known."""
 
     def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
         self._steps = steps
@@ -77,9 +78,11 @@ class EventLog:
         self.names: Names = {}
         """The variables of each output, by its event's number and its own, the first one first."""
         self.borrowed: Names = {}
-        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first used."""
+        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first
+        used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that is."""
+        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that
+        is."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -129,6 +132,7 @@ class EventLog:
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -167,6 +171,7 @@ class EventLog:
                 call,
                 "",
                 constants,
+                plain,
             ),
         )
         self.known[number] = event
@@ -233,9 +238,9 @@ class EventLog:
         """An operation is part of the one that is told next."""
         event = self.known.pop(number, None)
         events = self.step.events
-        place = next((place for place in range(len(events) - 1, -1, -1) if events[place] is event), None)
-        if place is not None:
-            del events[place]
+        position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
+        if position is not None:
+            del events[position]
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
@@ -268,6 +273,10 @@ class EventLog:
             for later in nested:
                 made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -296,7 +305,8 @@ class EventLog:
         return None, 0
 
     def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
-        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has
+        it."""
         calls = self.engine.calls()
         if calls:
             self.modules.enter(self.thread.calls, calls)  # so that parameters of what was entered just now are known
@@ -320,16 +330,16 @@ class EventLog:
         if output.__class__ is int:
             _add_name(self.names, self.known[output][0], 0, path)
         elif output is not None:
-            _add_name(self.names, *self.place(output), path)
+            _add_name(self.names, *self.position(output), path)
         return output
 
-    def place(self, output: Output) -> tuple[int, int]:
+    def position(self, output: Output) -> tuple[int, int]:
         """The number of the event that an output is of, and its own."""
         return self.known[key_of(output)].number, number_of(output)
 
     def names_of(self, output: Output) -> list[str]:
         """The variables that an output has."""
-        number, nr = self.place(output)
+        number, nr = self.position(output)
         return self.names.get(number, {}).get(nr, [])
 
     # -- what there is
@@ -366,7 +376,8 @@ class EventLog:
         return step
 
     def drop(self, step: StepLog, newest: StepLog) -> bool:
-        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say no."""
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say
+        no."""
         if newest.older:
             return False
         known, names = self.known, self.names

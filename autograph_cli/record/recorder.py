@@ -168,7 +168,8 @@ class Recorder:
         return build(log, self.sources, Span(nothing, [known for known in variables if self._operation(known[1])]))
 
     def failed(self, error: Exception) -> None:
-        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the script's."""
+        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the
+        script's."""
         handlers = [signal.getsignal(number) for number in signal.valid_signals()]
         codes = {handler.__code__ for handler in handlers if isinstance(handler, FunctionType)}
         traceback = error.__traceback__
@@ -281,7 +282,8 @@ class Recorder:
     # -- derivatives
 
     def _derive(self, roots: Sequence[tuple[str, Any]]) -> tuple[Callable[[], Graph] | None, str | None]:
-        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one of few."""
+        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one
+        of few."""
         step = self.log.step
         if not self.selection.names(self.total) and self.total:
             return None, None
@@ -308,7 +310,10 @@ class Recorder:
         """What to say where the script asked for a graph of the gradient, and its backward left none."""
         for entry in self.log.step.passes:
             if entry.create_graph and not entry.failed:
-                place = self.sources.source(entry.site)
-                where = f" ({place.file}:{place.line})" if place else ""
-                return f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, cut from the leaves"
+                position = self.sources.source(entry.site)
+                where = f" ({position.file}:{position.line})" if position else ""
+                return (
+                    f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
+                    "cut from the leaves"
+                )
         return ""

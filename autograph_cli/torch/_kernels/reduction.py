@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .half_precision import NARROW
+from .half_precision import NARROW, widened
 
 LARGE = 1 << 12
 """Elements from which sums are left to BLAS."""
@@ -58,6 +58,7 @@ class Reduction:
 
     mean_dim = mean
 
+    @widened
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
         count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
@@ -67,6 +68,7 @@ class Reduction:
         freedom = total.dtype.type(max(count - correction, 0))
         return total / freedom
 
+    @widened
     def std(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
@@ -79,19 +81,19 @@ class Reduction:
     def _first(self, find: Any, a: Any, dim: Any) -> Any:
         return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
 
-    def _at(self, a: Any, places: Any, dim: int, keepdim: bool) -> Any:
+    def _at(self, a: Any, positions: Any, dim: int, keepdim: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
-        values = self.xp.take_along_axis(a, places, dim)
-        return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+        values = self.xp.take_along_axis(a, positions, dim)
+        return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def argmax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmax, a, dim, keepdim)
+        return self._position(self.xp.argmax, a, dim, keepdim)
 
     def argmin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmin, a, dim, keepdim)
+        return self._position(self.xp.argmin, a, dim, keepdim)
 
-    def _place(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+    def _position(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
         if a.ndim == 0:
             return self.xp.zeros((), "int64")[()]
         return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]
@@ -104,6 +106,7 @@ class Reduction:
             return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
+    @widened
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
@@ -118,6 +121,7 @@ class Reduction:
         total = self.xp.log(self.sum(self.xp.exp(a - top), dim, keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
+    @widened
     def logcumsumexp(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return a
@@ -130,7 +134,7 @@ class Reduction:
         return self.xp.logaddexp.accumulate(a, axis=dim)
 
     def logaddexp_complex(self, a: Any, b: Any) -> Any:
-        """log(exp(a) + exp(b)) by the larger one, where one is: of two infinite ones the sum is taken, or none is left."""
+        """log(exp(a) + exp(b)) by the larger one; of two infinite ones the sum is taken, or none is left."""
         xp = self.xp
         low, high = xp.where(a.real < b.real, a, b), xp.where(a.real < b.real, b, a)
         infinite = ~xp.isfinite(low.real) & (low.real == high.real)
@@ -180,6 +184,7 @@ class Reduction:
             return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
+    @widened
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)

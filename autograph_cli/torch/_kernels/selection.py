@@ -1,8 +1,8 @@
 """Which of equal elements is chosen: the algorithms by which PyTorch orders a row on the CPU, step by step.
 
-PyTorch calls `std::nth_element`, `std::partial_sort` and `std::sort`, and has a quickselect of its own for `kthvalue`. None of them
-keeps equal elements in order, so where there are some only their steps (here those of libstdc++) tell which index is given, and so to
-which of them a gradient goes. A row is a list of `keys`; what is moved are their numbers.
+PyTorch calls `std::nth_element`, `std::partial_sort` and `std::sort`, and has a quickselect of its own for `kthvalue`.
+None of them keeps equal elements in order, so where there are some only their steps (here those of libstdc++) tell
+which index is given, and so to which of them a gradient goes. A row is a list of `keys`; what is moved are their numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Order = list[int]
 FEW = 16
 """So many elements are sorted by insertion."""
 MANY = 1 << 15
-"""Of arrays of more elements, the steps in Python would take too long: there the first or the last of equal elements is given."""
+"""Of more elements the steps in Python would take too long: there the first or the last of equal ones is given."""
 
 
 def nth_element(order: Order, keys: list[Any], nth: int) -> None:

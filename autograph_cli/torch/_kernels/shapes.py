@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, in_shape, spanned
 from .selection import follows, largest_few, ordered, ranks, rejoined
 
 MANY = 1 << 10
@@ -25,8 +25,8 @@ class Movement:
             return in_shape(a, tuple(size))
         except (AttributeError, ValueError):
             raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous subspaces). Use .reshape(...) instead."
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
 
     def reshape(self, a: Any, size: Any) -> Any:
@@ -43,7 +43,7 @@ class Movement:
         if a.flags.c_contiguous:
             # The constructor takes a fraction of the time of as_strided.
             return self.xp.ndarray(size, a.dtype, a, 0, strides)
-        return self.xp.lib.stride_tricks.as_strided(a, size, strides)
+        return strided(a, size, strides, self.xp)
 
     def permute(self, a: Any, dims: Any) -> Any:
         return a.transpose(dims)
@@ -57,7 +57,8 @@ class Movement:
     def unsqueeze(self, a: Any, dim: int) -> Any:
         shape = a.shape
         if 1 not in shape and a.__class__ is self.xp.ndarray and (dim < len(shape) or a.flags.c_contiguous):
-            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the others alone.
+            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the
+            # others alone.
             return a.reshape((*shape[:dim], 1, *shape[dim:]))
         return a[(slice(None),) * dim + (None, ...)]
 
@@ -97,7 +98,7 @@ class Movement:
                 for d in range(a.ndim)
             )
         ]
-        return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
+        return strided(start, window.shape, step, self.xp)
 
     def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
@@ -109,11 +110,11 @@ class Movement:
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         memory = self.xp.zeros(reach, grad.dtype)
-        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
-        if len(set(places.ravel().tolist())) == places.size:
-            memory[places] = grad
+        positions = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
+        if len(set(positions.ravel().tolist())) == positions.size:
+            memory[positions] = grad
         else:
-            self.xp.add.at(memory, places, grad)
+            self.xp.add.at(memory, positions, grad)
         return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
     def select(self, a: Any, dim: int, index: int) -> Any:
@@ -167,7 +168,7 @@ class Movement:
         count = (a.shape[dim] - size) // step + 1
         shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
-        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        return strided(a, shape, strides, self.xp)
 
     def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
         if not sizes:
@@ -240,23 +241,23 @@ class Movement:
         keys = ordered(a)
         if descending:
             back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
-            places = a.shape[dim] - 1 - back
+            positions = a.shape[dim] - 1 - back
         else:
-            places = self.xp.argsort(keys, axis=dim, kind="stable")
-        return self.xp.take_along_axis(a, places, dim), places.astype("int64")
+            positions = self.xp.argsort(keys, axis=dim, kind="stable")
+        return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Any, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few
-        values, places = self.sort(a, dim, largest)
+        values, positions = self.sort(a, dim, largest)
         if a.ndim == 0:
-            return values, places
+            return values, positions
         if k and follows(a) and (not sorted or self._tied(values, k, dim)):
             keys = -ranks(a, dim) if largest else ranks(a, dim)
-            places = rejoined([largest_few(row, k, sorted) for row in keys.tolist()], a, dim)
-            return self.xp.take_along_axis(a, places, dim), places
-        return self.slice(values, dim, 0, k, 1).copy(), self.slice(places, dim, 0, k, 1).copy()
+            positions = rejoined([largest_few(row, k, sorted) for row in keys.tolist()], a, dim)
+            return self.xp.take_along_axis(a, positions, dim), positions
+        return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
 
     def _tied(self, values: Any, k: int, dim: int) -> bool:
         """Whether one of the first `k` values, which are in order, equals the next one."""
@@ -304,5 +305,6 @@ class Movement:
 
 
 def _row_major(raw: Any) -> Any:
-    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their format."""
+    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their
+    format."""
     return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import cpp_name
-from .._core.state import S
+from .._core.state import process_state
 from . import _series as series
+from . import half_precision
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -42,10 +43,9 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def kernel(self: Any, *arrays: Any) -> Any:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
-        kind = next((k for k in kinds if k.kind not in "biu"), S.default_dtype)
+        kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
-            name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
-            name = name.removeprefix("special_")
+            name = run.__name__.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
@@ -63,7 +63,7 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 def as_floating(a: Any) -> Any:
     """Integers and booleans as the default dtype, before a number beside them takes their dtype."""
-    return a.astype(S.default_dtype) if a.dtype.kind in "biu" else a
+    return a.astype(process_state.default_dtype) if a.dtype.kind in "biu" else a
 
 
 def number_first(name: str) -> Callable[..., Any]:
@@ -88,10 +88,10 @@ class Special:
     number: Any
     error_function: Any
 
-    def piecewise(self, x: Any, *pieces: Pieces) -> Any:
+    def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
         out = self.xp.full(x.shape, math.nan)
-        for where, function in pieces:
+        for where, function in cases:
             if where.any():
                 out[where] = function(x[where])
         return out
@@ -114,7 +114,8 @@ class Special:
         return self._erfcx(x) * self._exp_square(x, -1)
 
     def _library(self, name: str, x: Any, series: Callable[[Any], Any]) -> Any:
-        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the series."""
+        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the
+        series."""
         if isinstance(x, np.ndarray):
             try:
                 return np.fromiter(map(getattr(math, name), x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
@@ -223,6 +224,7 @@ class Special:
             x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
         )
 
+    @half_precision.widened
     def sinc(self, x: Any) -> Any:
         turned = self.number(math.pi, x) * x
         return self.where(x == 0, self.number(1, x), self.xp.sin(turned) / turned)
@@ -294,7 +296,7 @@ class Special:
         if n < 2:
             return self._trigamma(x) if n else self.digamma(x)
         zeta = self.special_zeta(
-            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else S.default_dtype), x
+            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else process_state.default_dtype), x
         )
         return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
 
@@ -350,7 +352,8 @@ class Special:
         return self._incomplete(a, x, 1.0)
 
     def _incomplete(self, a: Any, x: Any, upper: float) -> Any:
-        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of it."""
+        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of
+        it."""
         xp = self.xp
         a, x = xp.broadcast_arrays(a, x)
         out = xp.full(a.shape, math.nan)

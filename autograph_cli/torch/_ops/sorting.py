@@ -7,40 +7,48 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
-from .._core.dispatch import wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
+from .._core.wrapped_numbers import wrap_number
 from .._kernels import selection
-from .._kernels.meta import Meta, readable
 from .._kernels.selection import ordered
 from . import arithmetic, views
 from .reductions import check_elements, put_back, share_evenly
 from .results import named_result
 
 
-def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None) -> Any:
+def unless_scalar(kernel: str) -> Callable[..., str | None]:
+    """The kernel that a tensor without dimensions does not come to."""
+    return lambda a, *_: kernel if a.ndim else None
+
+
+def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, **traits: Any) -> Any:
     """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
     return operation(
         f"{schema} -> (Tensor values, Tensor indices)",
         kernel,
         node=node,
         nondifferentiable=("indices",),
+        batch=batching.leading,
+        **traits,
+        memory_format="own",
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
     )
 
 
-def _chosen(f: Any, a: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """Values and indices at `places`, which has length 1 along `dim`."""
+def _chosen(f: Any, a: Any, positions: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """Values and indices at `positions`, which has length 1 along `dim`."""
     if a.ndim == 0:
         return a, f.xp.zeros((), "int64")[()]
-    values = f.xp.take_along_axis(a, places, dim)
-    return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+    values = f.xp.take_along_axis(a, positions, dim)
+    return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
 
 def _order(f: Any, a: Any, dim: int) -> Any:
@@ -51,12 +59,12 @@ def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
     order = _order(f, a, dim)
-    places = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+    positions = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
     if a.dtype.kind in "fV":
         missing = f.isnan(a)
         first = f.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
-        places = f.xp.where(missing.any(axis=dim, keepdims=True), first, places)
-    return _chosen(f, a, places, dim, keepdim)
+        positions = f.xp.where(missing.any(axis=dim, keepdims=True), first, positions)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
@@ -91,8 +99,8 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
     run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
     last = f.xp.argmax(run, axis=-1, keepdims=True)
-    places = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
-    return _chosen(f, a, places, dim, keepdim)
+    positions = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
@@ -105,15 +113,32 @@ def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
     return _chosen(f, a, places, dim, keepdim)
 
 
-median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")
-nanmedian_dim = _chooses("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", _nanmedian, "NanmedianBackward1")
-mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode)
-kthvalue_op = _chooses("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth)
+median_dim = _chooses(
+    "median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1", refuses={"b": "median_out"}
+)
+nanmedian_dim = _chooses(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
+    _nanmedian,
+    "NanmedianBackward1",
+    refuses={"bc": "median_out"},
+)
+mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, refuses={"c": unless_scalar("mode_cpu")})
+kthvalue_op = _chooses(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth, refuses={"bc": unless_scalar("kthvalue_cpu")}
+)
 median_all = operation(
-    "median(Tensor self)", _whole(_median), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "median(Tensor self)",
+    _whole(_median),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 nanmedian_all = operation(
-    "nanmedian(Tensor self)", _whole(_nanmedian), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "nanmedian(Tensor self)",
+    _whole(_nanmedian),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 
 
@@ -136,7 +161,10 @@ def _runs(name: str, ufunc: str) -> Any:
     return operation(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         _running(ufunc),
+        refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
+        memory_format="contiguous",
+        batch=batching.leading,
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )
 
@@ -175,6 +203,10 @@ def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
+    pointwise=False,
+    refuses={"biu": "logcumsumexp_out_cpu"},
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 
@@ -326,7 +358,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("quantile")
+@autocasts("fp32")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -335,7 +367,7 @@ def quantile(
 
 
 @composite(out=True)
-@autocasts("nanquantile")
+@autocasts("fp32")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -346,7 +378,7 @@ def nanquantile(
 # ---------------------------------------------------------------- places in a sorted row
 
 
-def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
+def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
     side: Any = "right" if right else "left"
     if row.dtype.kind in "bc":
@@ -392,19 +424,20 @@ def searchsorted(
         raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
     if row.ndim > 1 and (not wanted.ndim or row.shape[:-1] != wanted.shape[:-1]):
         raise RuntimeError(
-            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor {list(wanted.shape)}"
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor "
+            f"{list(wanted.shape)}"
         )
     if sorter is not None:
         _check_sorter(name, row, sorter._raw)
-    return make(_places(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
+    return make(_positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
 
 
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
     if row.shape != sorter.shape:
         raise RuntimeError(
-            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got sorter "
-            f"tensor {list(sorter.shape)}"
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got "
+            f"sorter tensor {list(sorter.shape)}"
         )
     if sorter.dtype != np.int64:
         raise RuntimeError(
@@ -421,4 +454,4 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     values = input if isinstance(input, Tensor) else wrap_number(input, boundaries)
-    return make(_places(boundaries._raw, values._raw, right, None, out_int32))
+    return make(_positions(boundaries._raw, values._raw, right, None, out_int32))

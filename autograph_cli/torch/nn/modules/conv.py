@@ -22,7 +22,8 @@ def _tuple(x: Any, n: int) -> tuple[Any, ...]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a bias."""
+    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
+    bias."""
 
     __constants__ = [
         "stride",
@@ -236,7 +237,8 @@ class _ConvTransposeNd(_ConvNd):
             wanted = wanted[dims - n :]
         if len(wanted) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {dims}D input, output_size must have {n} or {dims} elements (got {len(wanted)})"
+                f"ConvTranspose{n}D: for {dims}D input, output_size must have {n} or {dims} elements (got "
+                f"{len(wanted)})"
             )
         least = [
             (input.size(dims - n + d) - 1) * self.stride[d]
@@ -285,17 +287,17 @@ class _LazyConv(LazyModuleMixin):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        place = 5  # of bias among the arguments after kernel_size, counting from 0: 4 of Conv, 4 of ConvTranspose
-        if len(args) >= place:
-            args, bias = (*args[: place - 1], *args[place:]), args[place - 1]
+        position = 5  # of bias among the arguments after kernel_size, counting from 0: 4 of Conv, 4 of ConvTranspose
+        if len(args) >= position:
+            args, bias = (*args[: position - 1], *args[position:]), args[position - 1]
             kwargs.update(
                 zip(
                     ("padding_mode",) if not self._transposed else ("dilation", "padding_mode"),
-                    args[place - 1 :],
+                    args[position - 1 :],
                     strict=False,
                 )
             )
-            args = args[: place - 1]
+            args = args[: position - 1]
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -303,6 +305,7 @@ class _LazyConv(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
+        """Initialize the parameters; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 

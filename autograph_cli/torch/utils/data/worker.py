@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.state import L, S
+from ..._core.state import process_state, thread_state
 from ..._ops.random import manual_seed
 from .fetching import FETCHERS, Failure
 
@@ -59,7 +59,8 @@ def run_worker(
     kind: bool,
     settings: tuple[Any, ...],
 ) -> None:
-    """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is closed.
+    """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is
+    closed.
 
     `inherited` are the main process's ends of links: while a worker holds them, nobody can see that they are closed.
     """
@@ -80,12 +81,12 @@ def run_worker(
     except Exception as error:
         failure = Failure(error, where)
     while (task := tasks.get()) is not None and not stopped.is_set():
-        place, indices = task
+        position, indices = task
         if indices is RESTART or indices == RESTART:
             fetcher, answer = FETCHERS[kind](dataset, *settings), Restarted()
         else:
             answer, failure = failure or _answer(fetcher, indices, where), None
-        if not _send(link, place, answer, where):
+        if not _send(link, position, answer, where):
             break
     # No handler that the main process registered may run here.
     os._exit(0)
@@ -94,8 +95,8 @@ def run_worker(
 def _prepare(number: int, seed: int) -> None:
     """Be a process of its own: Ctrl-C is for the main one, nobody watches the engine here, chance has a seed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    S.observer = None
-    L.grad = True
+    process_state.observer = None
+    thread_state.grad = True
     random.seed(seed + number)
     manual_seed(seed + number)
     words = np.random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32, 0]).generate_state(4)
@@ -127,12 +128,12 @@ def _answer(fetcher: Any, indices: Any, where: str) -> Any:
         return Failure(error, where)
 
 
-def _send(link: Connection, place: int, answer: Any, where: str) -> bool:
+def _send(link: Connection, position: int, answer: Any, where: str) -> bool:
     """Whether the main process still listens."""
     try:
-        link.send((place, answer))
+        link.send((position, answer))
     except (BrokenPipeError, ConnectionResetError):
         return False
     except Exception as error:
-        link.send((place, Failure(error, where)))
+        link.send((position, Failure(error, where)))
     return True
