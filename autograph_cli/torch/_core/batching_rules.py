@@ -12,6 +12,7 @@ import numpy as np
 
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, rules, shifted
+from .device_dispatch import kernels
 from .operation import operations
 from .stand_in import SENTENCES
 from .tensor import Tensor, Wrapped, make
@@ -429,7 +430,7 @@ def _nll(call: Call) -> Any:
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
     over = tuple(range(1, losses._raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(dispatch.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
+        return losses, make(kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total

@@ -21,14 +21,14 @@ from .._kernels.pointwise import check_addcdiv
 from . import autocast, device_dispatch, dims, dispatched, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
-from .memory_format import settled
+from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, like_of
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .storages import resized, window
 from .tensor import Tensor, inference_result, make
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, materialize, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -82,7 +82,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
     itself."""
     if process_state.dispatched:
-        found = dispatched.ask(op, args, in_place)
+        found: list[Any] | None = dispatched.ask(op, args, in_place)
         if found is not None:
             return found
     raws = list(args)
@@ -461,7 +461,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             if made._counter is None:
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
-        elif tail:
+        elif tail or place is None:
             items.append(property_of(outputs[0] if place is None else args[place], tail))
         else:
             x = args[place]

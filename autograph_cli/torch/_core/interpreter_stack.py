@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor as tensors
 from .interrupts import contextmanager, uninterruptible
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .operation import Operation
     from .reverse import GradCall
     from .transforms import Dual
+
+Result = TypeVar("Result")
 
 
 class Level:
@@ -245,7 +247,7 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
         )
 
 
-def belongs_here(result: Any) -> Any:
+def belongs_here(result: Result) -> Result:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(x, Tensor) and thread_state.levels:

@@ -101,6 +101,7 @@ class Node(metaclass=NodeType):
 
     _edges: tuple[Edge | None, ...]
     _saved: Any
+    _kept: Any
     _like: Any
     _seq: int
     _extra: Extra | None

@@ -19,10 +19,11 @@ import numpy as np
 from .._kernels.lazy import bits_of, flip, memory_of
 from .._ops.legacy import instance
 from ..utils.data.worker import get_worker_info
+from .memory_format import strides_of
 from .node import LEAF
 from .storages import address, offset_in, owner, window
 from .tensor import Tensor
-from .views import materialize, strides_of
+from .views import materialize
 
 
 class SharedMemory(mmap.mmap):

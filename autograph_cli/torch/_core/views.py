@@ -35,7 +35,8 @@ def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
     if tensor._counter is None:
         tensor._counter = [0]
-    return tensor._counter
+    counter: list[int] = tensor._counter
+    return counter
 
 
 def make_view(
@@ -147,19 +148,21 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     `place` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
-    version = tensor._counter[0]
+    version: int = tensor._counter[0]
+    edge: Edge | None = view.edge
     if view.version == version:
-        return view.edge
+        return edge
     base_edge = edge_of(view.base)
-    if base_edge is None and view.edge is None and not view.base.requires_grad:
+    if base_edge is None and edge is None and not view.base.requires_grad:
         return None
     if view.creation:
-        _refuse(view.edge, view.creation, "its base or another view of its base has been")
-    before = view.edge if view.edge.__class__ is tuple else None
+        _refuse(edge, view.creation, "its base or another view of its base has been")
+    before = edge if edge.__class__ is tuple else None
     if view.path is not None:
-        view.edge, view.version = edge_of(along(view.path, view.base)), version
+        edge = edge_of(along(view.path, view.base))
+        view.edge, view.version = edge, version
         move_retained(tensor, before)
-        return view.edge
+        return edge
     node: Node = object.__new__(_as_strided_node())
     shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
@@ -167,11 +170,12 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
     node._like = like_of(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
-    view.edge, view.version = (node, 0), version
+    edge = (node, 0)
+    view.edge, view.version = edge, version
     if process_state.observer is not None:
         process_state.observer.created(node, (view.base,), (tensor,))
     move_retained(tensor, before)
-    return view.edge
+    return edge
 
 
 @functools.cache
@@ -465,7 +469,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     general = _general()
     args = general.operands(op, args)
     if thread_state.levels:
-        found = general.Transforms.inplace(op, args)
+        found: Tensor = general.Transforms.inplace(op, args)
         if found is not NotImplemented:
             return found
     target: Tensor = args[0]
@@ -546,10 +550,12 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     """What the node saved was meant as it was before the change."""
     items = list(node._saved)
     for i, item in enumerate(items):
-        if item is not None and item is before:
+        if before is not None and item is before:
             items[i] = Packed(item, itself, edge_of(item), hooked=False)
         elif isinstance(item, Tensor) and item._counter is target._counter:
-            extra_of(node).versions[i] -= 1
+            versions = extra_of(node).versions
+            assert versions is not None
+            versions[i] -= 1
     node._saved = tuple(items)
 
 

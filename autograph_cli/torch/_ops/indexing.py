@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
-from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._core.device_dispatch import is_meta, kernels, without_memory
 from .._core.interpreter_stack import refuse_captured
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
@@ -19,6 +19,7 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap, run_inplace
+from .._kernels.meta import NO_DATA, Meta
 from . import views
 from ._index_checks import along
 from .arithmetic import no_derivative, scaled
@@ -343,7 +344,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
     return index_add_op(input, dim, index, source, alpha=alpha)
 
 
-_index_add.op = index_add_op.op
+vars(_index_add)["op"] = index_add_op.op
 
 
 @composite(out=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes
-from .._core.device_dispatch import NO_DATA
 from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
 from .._core.registry import composite
@@ -16,6 +15,7 @@ from .._core.size import Size
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, dispatches
 from .._core.user_warnings import warn
+from .._kernels.meta import NO_DATA
 from ._data import array_of
 from .creation import lengths, set_default_dtype
 from .views import alias
@@ -119,10 +119,12 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _dtype_of_type(wanted: Any) -> dtypes.dtype:
+    found: dtypes.dtype
     if isinstance(wanted, dtypes.dtype):
         return wanted
     if isinstance(wanted, tensortype):
-        return wanted.dtype
+        found = wanted.dtype
+        return found
     if wanted is Tensor:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
@@ -131,7 +133,7 @@ def _dtype_of_type(wanted: Any) -> dtypes.dtype:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     if head != "torch" or tail not in TYPED:
         raise ValueError(f"invalid type: '{shown}'")
-    found: dtypes.dtype = TYPED[tail].dtype
+    found = TYPED[tail].dtype
     return found
 
 

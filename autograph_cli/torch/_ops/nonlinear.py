@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims, generator
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
-from .._core.operation import operation, operations
+from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from .._core.views import run_inplace
@@ -32,7 +32,7 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> Any:
+def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> OperationFunction:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. The gradient of the backward by `self` is zero unless given.

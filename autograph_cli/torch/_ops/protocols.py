@@ -13,6 +13,7 @@ from .._core import dtypes
 from .._core.device import device
 from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import is_followed
+from .._core.memory_format import strides_of
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
@@ -21,7 +22,7 @@ from .._core.state import process_state, thread_state
 from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual
-from .._core.views import materialize, strides_of
+from .._core.views import materialize
 from .._kernels.lazy import Lazy, resolved
 from ._data import warn_scalar
 from .creation import from_numpy
@@ -105,7 +106,7 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex)):
-        return bool((element == self).any().item())
+        return bool((self == element).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core import dims as d
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.stand_in import whole

@@ -340,6 +340,7 @@ def nanquantile(
 
 def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    found: Any
     side: Any = "right" if right else "left"
     if row.__class__ is Meta or values.__class__ is Meta:
         found = Meta(values.shape, np.int64)

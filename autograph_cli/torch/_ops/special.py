@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import kernels, wrap_number
+from .._core.device_dispatch import kernels
+from .._core.dispatch import wrap_number
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
@@ -113,9 +114,9 @@ entr = operation(
 def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     """x log(y + shift) of two tensors, of a number and a tensor, of a tensor and a number."""
     special = "special_" * bool(shift)
-    beyond = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
+    beyond: Callable[[Any, Any], Any] = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
     node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
-    log = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
+    log: Callable[[Any], Any] = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
     both = operation(
         f"{special}{name}(Tensor self, Tensor other)",
         promotes=True,

@@ -10,6 +10,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
+from .._core.memory_format import strides_of
 from .._core.node import edge_of, like_of
 from .._core.operation import operation
 from .._core.registry import composite, methods
@@ -18,7 +19,7 @@ from .._core.state import thread_state
 from .._core.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, materialize, rebase, strides_of
+from .._core.views import bump, check_inplace, materialize, rebase
 from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
 from .._kernels.meta import Meta
 from .indexing import fill_
@@ -86,7 +87,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        return self._row.tolist()
+        found: list[Any] = self._row.tolist()
+        return found
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""

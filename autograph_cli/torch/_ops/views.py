@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.storages import capacity, offset_in
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._core.views import as_strided_raw, in_shape, materialize, share, spanned, strides_of
+from .._core.views import as_strided_raw, in_shape, materialize, share, spanned
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
@@ -468,7 +470,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
 
 
-def _matrix_transpose(name: str) -> property:
+def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
@@ -490,16 +492,15 @@ def _matrix_transpose(name: str) -> property:
         flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
-    return property(get)
+    return get
 
 
-methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+methods |= {name: property(_matrix_transpose(name)) for name in ("T", "mT", "H", "mH")}
 
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
-    found: Tensor = _matrix_transpose("mH").fget(input)
-    return found
+    return _matrix_transpose("mH")(input)
 
 
 @composite(formula=True, function=False)

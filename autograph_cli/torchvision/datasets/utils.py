@@ -150,7 +150,7 @@ def _inside(folder: str, name: str) -> str:
     return place
 
 
-def _write(place: str, data: IO[bytes]) -> None:
+def _write(place: str, data: IO[bytes] | gzip.GzipFile) -> None:
     os.makedirs(os.path.dirname(place), exist_ok=True)
     with atomic_write(place) as file:
         shutil.copyfileobj(data, file, _PIECE)
